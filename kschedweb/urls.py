@@ -81,6 +81,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/snapshot", live.SnapshotView.as_view()),
     path(f"{CLUSTER}/snapshot/columns", live.SnapshotColumnsView.as_view()),
     path(f"{CLUSTER}/frames", live.FrameListView.as_view()),
+    path(f"{CLUSTER}/timeline", live.TimelineView.as_view()),
     path(f"{CLUSTER}/throughput", live.ThroughputView.as_view()),
     path(f"{CLUSTER}/summary", clusters.SummaryView.as_view()),
     path(f"{CLUSTER}/digest", clusters.DigestView.as_view()),

@@ -18,6 +18,8 @@ const PAIRS: readonly (readonly [string, string, number])[] = [
   // A row under the mouse or one that is chosen has a soft ground; what is written in it stays readable.
   ...HUES.flatMap((hue) => ["text", "muted", "faint", "accent"].map((ink) => [ink, `${hue}-soft`, TEXT] as const)),
   ["accent-ink", "accent", TEXT],
+  ["past-ink", "past", TEXT],
+  ["past-line", "surface", SIGN],
   ...STEPS.map((step) => [step <= LAST_LIGHT_STEP ? "util-ink-low" : "util-ink-high", `util-${step}`, TEXT] as const),
   ["util-ink-high", "util-over", TEXT],
   ...["series-attempts", "series-bound", "series-pending"].map((line) => [line, "surface", SIGN] as const),

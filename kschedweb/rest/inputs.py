@@ -51,6 +51,16 @@ def throughput_span(query: views.ThroughputQuery, cluster_id: int) -> dict[str, 
     return {"since": since, "until": until, "seconds": seconds}
 
 
+def timeline_span(query: views.TimelineQuery, cluster_id: int, begins: views.TimelineBeginning) -> dict[str, Any]:
+    """The span of `timeline`, by default all there is until now, and its parts."""
+    span = span_of(query, cluster_id)
+    until = span.get("until") or _now(cluster_id)
+    since = span.get("since") or min(moment_of(begins.at_ms * 1000), until - timedelta(seconds=1))
+    if since >= until:
+        raise ValidationError({"since": ["must be before until"]})
+    return {"since": since, "until": until, "buckets": query.buckets}
+
+
 def attempt_filter(query: views.RefusalQuery, cluster_id: int) -> AttemptFilter:
     """Build the filter of attempts. The node of an AttemptQuery is the chosen one; that of other questions is not."""
     shared = views.AttemptQuery if isinstance(query, views.AttemptQuery) else views.RefusalQuery

@@ -8,6 +8,7 @@ from kschedweb.live.columns import snapshot_columns
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.past import StandingView
+from kschedweb.scheduling.past import timeline
 from kschedweb.traces import selectors
 
 
@@ -18,16 +19,32 @@ class SnapshotView(StandingView):
             return shown.snapshot()
 
 
-class SnapshotColumnsView(RestView):
-    def get(self, request: Request, cluster_id: int) -> views.SnapshotColumns:
+class SnapshotColumnsView(StandingView):
+    def get(self, request: Request, cluster_id: int, query: views.AtQuery) -> views.SnapshotColumns:
         """Read the snapshot with its lists as columns: a third of its length, for programs that fetch it often."""
-        return snapshot_columns(selectors.snapshot(cluster_id))
+        with self.standing(cluster_id, query) as shown:
+            return snapshot_columns(shown.snapshot())
 
 
 class FrameListView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.FramesQuery) -> views.Frames:
-        """Read the frames after a cursor, as the WebSocket would have sent them; 410 when they are too many."""
-        return views.Frames(list(selectors.frames_after(cluster_id, views.Cursor(query.rv, query.seq))))
+        """Read the frames after a cursor, as the WebSocket would have sent them; 410 when they are too many.
+
+        With `steps` it is one frame for each of the next steps of the engine, at its time, so that the past can be
+        played from any cursor on; 410 where what follows has been cleared away. No frames: the logs end there.
+        """
+        after = views.Cursor(query.rv, query.seq)
+        if isinstance(query.steps, int):
+            return views.Frames(list(selectors.frames_by_step(cluster_id, after, query.steps)))
+        return views.Frames(list(selectors.frames_after(cluster_id, after)))
+
+
+class TimelineView(RestView):
+    def get(self, request: Request, cluster_id: int, query: views.TimelineQuery) -> views.Timeline:
+        """Read where history begins, and what happened over a span of the cluster's time, in parts of equal length."""
+        begins = timeline.beginning(cluster_id)
+        span = inputs.timeline_span(query, cluster_id, begins)
+        return timeline.timeline(cluster_id, begins=begins, **span)
 
 
 class ThroughputView(RestView):

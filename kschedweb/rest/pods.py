@@ -6,13 +6,11 @@ from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
 from kschedweb.cluster import devices, pod_details
-from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
-from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.traces import selectors
 from kschedweb.views import given
 from scheduler_core.apiserver.printing.pods import pod_state
@@ -71,7 +69,7 @@ class PodEvictionView(RestView):
         return views.PodDeletion(gone)
 
 
-class PodAttemptListView(RestView):
+class PodAttemptListView(StandingView):
     def get(
         self,
         request: Request,
@@ -82,20 +80,22 @@ class PodAttemptListView(RestView):
         page: views.PageQuery,
     ) -> views.AttemptPage:
         """List the pod's attempts, newest first."""
-        found = selectors.pod_attempts(cluster_id, namespace, name, **given(query))
-        return NewestFirst(page).page_of(views.AttemptPage, found, request, selectors.attempt_view)
+        pages, number = NewestFirst(page), query.attempt if isinstance(query.attempt, int) else None
+        with self.standing(cluster_id, query) as shown:
+            rows = pages.paginate_queryset(shown.pod_attempts(namespace, name, number), request) or []
+            return pages.page_with(views.AttemptPage, list(map(selectors.attempt_view, shown.attempts_as_told(rows))))
 
 
-class PodHistoryView(RestView):
+class PodHistoryView(StandingView):
     def get(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.HistoryQuery
     ) -> views.PodHistory:
         """List what happened to the pod: queues, attempts, assumed and forgotten, waits, bindings, evictions."""
-        cluster_selectors.cluster_get(cluster_id)
-        uid = selectors.pod_uid(cluster_id, namespace, name)
-        if uid is None:
-            raise NotFoundError("no pod of this name is there or was ever tried", namespace=namespace, name=name)
-        return views.PodHistory(uid, scheduling_selectors.pod_history(cluster_id, uid, query.limit))
+        with self.standing(cluster_id, query) as shown:
+            uid = shown.pod_uid(namespace, name)
+            if uid is None:
+                raise NotFoundError("no pod of this name is there or was ever tried", namespace=namespace, name=name)
+            return views.PodHistory(uid, shown.pod_history(uid, query.limit))
 
 
 class PendingView(StandingView):

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TypeVar
 
 from kschedweb.cluster.models import Event
+from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState, Eviction, HistoryProof
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US, LastAttempt, Remembered, Series
 from kschedweb.traces.choices import Result
@@ -12,6 +14,8 @@ from kschedweb.traces.selectors import pod_log
 from kschedweb.views import HistoryEntry
 from kschedweb.views.history import History, HistoryDifference
 from scheduler_core.api.times import microseconds, moment_of
+
+W = TypeVar("W", Binding, Eviction)
 
 # What an engine tells of the pod when it hears that work was done: (kind, what) of entries.
 _AFTER_BINDING = {("cache", "confirmed"), ("cache", "finished"), ("cache", "forgotten")}
@@ -46,15 +50,20 @@ def history(cluster_id: int) -> History | None:
     )
 
 
-def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
+def pod_history(
+    cluster_id: int, uid: str, limit: int, *, until: tuple[int, datetime] | None = None
+) -> list[HistoryEntry]:
     """The newest entries about a pod, oldest first: the engine's log in its order, and the work it ordered.
+
+    `until`: as it was at that position of the log, and that time.
 
     Work stands after the step that ordered it and before what the engine told of its end: times of finished work are
     those of another machine.
     """
-    log = pod_log(cluster_id, uid, limit)
+    seq, at = until or (None, None)
+    log = pod_log(cluster_id, uid, limit, seq)
     placed = [(float(place), entry) for place, entry in enumerate(log)]
-    for binding in Binding.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-id")[:limit]:
+    for binding in _work_of(Binding, cluster_id, uid, limit, at):
         entry = HistoryEntry(
             kind="binding",
             what=binding.status,
@@ -65,7 +74,7 @@ def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
         )
         place = _place(log, binding.created_at, binding.finished_at, _AFTER_BINDING)
         placed.append((place - 0.5, entry))
-    for eviction in Eviction.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-id")[:limit]:
+    for eviction in _work_of(Eviction, cluster_id, uid, limit, at):
         entry = HistoryEntry(
             kind="eviction",
             what=eviction.status,
@@ -77,6 +86,18 @@ def pod_history(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
         placed.append((place - 0.5, entry))
     placed.sort(key=lambda one: (one[0], one[1].at))
     return [entry for _, entry in placed][-limit:]
+
+
+def _work_of(model: type[W], cluster_id: int, uid: str, limit: int, at: datetime | None) -> list[W]:
+    """The newest rows of work about a pod; of that time, with what had not ended by then still to be done."""
+    found = model._default_manager.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-id")
+    rows = list((found if at is None else found.filter(created_at__lte=at))[:limit])
+    for row in rows:
+        if at is not None and row.finished_at is not None and row.finished_at > at:
+            row.status, row.finished_at = WorkStatus.PENDING, None
+            if isinstance(row, Binding):
+                row.message = ""  # an eviction has its message from the beginning
+    return rows
 
 
 def _place(

@@ -236,6 +236,13 @@ from kschedweb.views.pods import (
 )
 from kschedweb.views.search import SearchAnswer, SearchGroup, SearchHit, SearchKind, SearchQuery, SearchState
 from kschedweb.views.throughput import QueueSizes, Throughput, ThroughputPoint, ThroughputQuery
+from kschedweb.views.timeline import (
+    Timeline,
+    TimelineBeginning,
+    TimelineBucket,
+    TimelineConfiguration,
+    TimelineQuery,
+)
 from kschedweb.views.workloads import (
     Workload,
     WorkloadCondition,
@@ -459,6 +466,11 @@ __all__ = [
     "Throughput",
     "ThroughputPoint",
     "ThroughputQuery",
+    "Timeline",
+    "TimelineBeginning",
+    "TimelineBucket",
+    "TimelineConfiguration",
+    "TimelineQuery",
     "Token",
     "TokenCreate",
     "TokenCreated",

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.amounts import Amounts
-from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, number, text
+from kschedweb.views.base import AtQuery, Input, Moment, Page, SpanQuery, View, doc, number, text
 from kschedweb.views.devices import DeviceRecord
 
 NOW = (
@@ -300,8 +300,8 @@ class AttemptQuery(RefusalQuery):
     min_duration_us: Annotated[int, number(0)] | UnsetType = UNSET
 
 
-class PodAttemptQuery(Input):
-    """Which attempts at a pod."""
+class PodAttemptQuery(AtQuery):
+    """Which attempts at a pod; of the past, as often as they had been repeated by then."""
 
     attempt: Annotated[int, number(0, 2**31 - 1, "its number, or that of one equal to it")] | UnsetType = UNSET
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from kschedweb.views.attempts import AttemptView
 from kschedweb.views.base import Input, View, doc, number
@@ -252,3 +253,6 @@ class FramesQuery(Input):
 
     rv: Annotated[int, number(0)]
     seq: Annotated[int, number(0)]
+    steps: (
+        Annotated[int, number(1, 500, "a frame for each of the next so many steps, wherever the cursor is")] | UnsetType
+    ) = UNSET

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, Moment, View, doc, number, text
+from kschedweb.views.base import AtQuery, Input, Moment, View, doc, number, text
 from kschedweb.views.devices import PodClaim
 
 QueueName = Literal["", "active", "backoff", "errorBackoff", "unschedulable", "gated", "waiting", "assumed"]
@@ -133,7 +133,7 @@ class PodEvict(Input):
     uid: Annotated[str, text(128, "refuse when the pod of this name has another")] | UnsetType = UNSET
 
 
-class HistoryQuery(Input):
+class HistoryQuery(AtQuery):
     """How much of a pod's history."""
 
     limit: Annotated[int, number(1, 5000, "the newest so many entries")] = 500

@@ -10,6 +10,7 @@ import type {
   ClusterChange,
   ClusterCreate,
   ComparisonQuery,
+  Cursor,
   Fork,
   Import,
   ImportOptions,
@@ -28,9 +29,12 @@ import type {
   SearchQuery,
   SlowestQuery,
   ThroughputQuery,
+  TimelineQuery,
   TokenCreate,
 } from "../contract/api.gen";
+import { t } from "../i18n/index.svelte";
 import { snapshotOf } from "../live/columns";
+import { inTurn, isPast, ofMoment } from "./past";
 
 export type ListName = paths["/api/clusters/{cluster_id}/lists/{what}"]["get"]["parameters"]["path"]["what"];
 
@@ -65,13 +69,17 @@ const client = createClient<paths>({
   credentials: "same-origin",
   querySerializer: search,
   fetch: (request) =>
-    fetch(request).catch(() => {
+    inTurn(request, () => fetch(request)).catch(() => {
       throw unreachable();
     }),
 });
 client.use({
-  onRequest: ({ request }) => {
+  onRequest: ({ request, schemaPath }) => {
     if (request.method !== "GET") request.headers.set("X-CSRFToken", csrfToken());
+    const asked = ofMoment(request, schemaPath);
+    if (asked === "refused")
+      throw new ApiError("not_then", t(request.method === "GET" ? "past.unknown" : "past.readOnly"));
+    return asked;
   },
 });
 
@@ -98,8 +106,23 @@ export const api = {
   search: (query: SearchQuery) => answerOf(client.GET("/api/search", { params: { query } })),
   clusterObject: (id: number, kind: string, name: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/objects/{kind}/{name}", at({ cluster_id: id, kind, name }))),
-  snapshot: (id: number) =>
-    answerOf(client.GET("/api/clusters/{cluster_id}/snapshot/columns", at({ cluster_id: id }))).then(snapshotOf),
+  /** As it is; `moment`: as it was at a position, a time or so long ago. */
+  snapshot: (id: number, moment = "") =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/snapshot/columns", {
+        params: { path: { cluster_id: id }, query: { at: moment } },
+      }),
+    ).then(snapshotOf),
+  /** What happened over a span of its time, in parts. */
+  timeline: (id: number, query: TimelineQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/timeline", { params: { path: { cluster_id: id }, query } })),
+  /** A frame of each of the next steps. */
+  frames: (id: number, [rv, seq]: Cursor, steps: number) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/frames", {
+        params: { path: { cluster_id: id }, query: { rv, seq, steps } },
+      }),
+    ).then((found) => found.frames),
   leadership: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/leadership", at({ cluster_id: id }))),
   pace: (id: number, wanted: PaceChange) =>
     answerOf(client.POST("/api/clusters/{cluster_id}/pace", { ...at({ cluster_id: id }), body: wanted })),
@@ -129,10 +152,12 @@ export const api = {
         params: { path: podAt(id, key), query: { limit } },
       }),
     ),
-  /** One attempt with a page of its matrix. */
+  /** One attempt with a page of its matrix; in the past without what there is now. */
   attempt: (id: number, seq: number, query: MatrixQuery) =>
     answerOf(
-      client.GET("/api/clusters/{cluster_id}/attempts/{seq}", { params: { path: { cluster_id: id, seq }, query } }),
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}", {
+        params: { path: { cluster_id: id, seq }, query: isPast() ? { ...query, now: false } : query },
+      }),
     ),
   /** The same in full, to be saved. */
   attemptHref: (id: number, seq: number) => `/api/clusters/${id}/attempts/${seq}?limit=10000`,

@@ -244,7 +244,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read the frames after a cursor, as the WebSocket would have sent them; 410 when they are too many. */
+        /**
+         * Read the frames after a cursor, as the WebSocket would have sent them; 410 when they are too many.
+         * @description With `steps` it is one frame for each of the next steps of the engine, at its time, so that the past can be
+         *     played from any cursor on; 410 where what follows has been cleared away. No frames: the logs end there.
+         */
         readonly get: operations["FrameList_get"];
         readonly put?: never;
         readonly post?: never;
@@ -845,6 +849,23 @@ export interface paths {
         };
         /** Read attempts by result, pods bound and queue sizes over time. Seconds are kept for a day, then minutes. */
         readonly get: operations["Throughput_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read where history begins, and what happened over a span of the cluster's time, in parts of equal length. */
+        readonly get: operations["Timeline_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1547,8 +1568,10 @@ export interface components {
             readonly status: components["schemas"]["Status"] | null;
             readonly error: string;
         };
-        /** @description Which attempts at a pod. */
+        /** @description Which attempts at a pod; of the past, as often as they had been repeated by then. */
         readonly PodAttemptQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /** @description its number, or that of one equal to it */
             readonly attempt?: number;
         };
@@ -2555,6 +2578,8 @@ export interface components {
         readonly FramesQuery: {
             readonly rv: number;
             readonly seq: number;
+            /** @description a frame for each of the next so many steps, wherever the cursor is */
+            readonly steps?: number;
         };
         /** @description Sent after five seconds without another message: both logs have been read and hold nothing new. */
         readonly Heartbeat: {
@@ -3274,6 +3299,8 @@ export interface components {
         };
         /** @description How much of a pod's history. */
         readonly HistoryQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /**
              * @description the newest so many entries
              * @default 500
@@ -3505,6 +3532,56 @@ export interface components {
              * @enum {unknown}
              */
             readonly seconds?: 1 | 60;
+        };
+        /** @description What happened in [since_ms, until_ms); parts in which nothing did are left out. */
+        readonly Timeline: {
+            readonly since_ms: number;
+            readonly until_ms: number;
+            /** @description length of a part */
+            readonly bucket_ms: number;
+            readonly begins: components["schemas"]["TimelineBeginning"];
+            readonly buckets: readonly components["schemas"]["TimelineBucket"][];
+            readonly configurations: readonly components["schemas"]["TimelineConfiguration"][];
+        };
+        /** @description The earliest moment that can be shown. */
+        readonly TimelineBeginning: {
+            readonly rv: number;
+            readonly seq: number;
+            readonly at_ms: number;
+        };
+        /** @description What happened in the part of the span that begins at `at_ms`. */
+        readonly TimelineBucket: {
+            readonly at_ms: number;
+            /** @description attempts by result, where there were any */
+            readonly results: {
+                readonly [key: string]: number;
+            };
+            /** @description attempts that evicted pods */
+            readonly preemptions: number;
+            /** @description bindings and evictions that were ordered then and refused */
+            readonly refused: number;
+        };
+        /** @description The scheduler's configuration changed. */
+        readonly TimelineConfiguration: {
+            readonly at_ms: number;
+            readonly version: number;
+        };
+        /** @description Which span, by default from where history begins until now, and in how many parts at most. */
+        readonly TimelineQuery: {
+            /**
+             * Format: date-time
+             * @description seen at this time or later
+             */
+            readonly since?: string;
+            /**
+             * Format: date-time
+             * @description before this time
+             */
+            readonly until?: string;
+            /** @description instead of since: so many seconds ago */
+            readonly last_seconds?: number;
+            /** @default 200 */
+            readonly buckets?: number;
         };
         /** @description A workload and its counts of pods; a count that its kind does not have is null. */
         readonly Workload: {
@@ -3813,6 +3890,11 @@ export type QueueSizes = components['schemas']['QueueSizes'];
 export type Throughput = components['schemas']['Throughput'];
 export type ThroughputPoint = components['schemas']['ThroughputPoint'];
 export type ThroughputQuery = components['schemas']['ThroughputQuery'];
+export type Timeline = components['schemas']['Timeline'];
+export type TimelineBeginning = components['schemas']['TimelineBeginning'];
+export type TimelineBucket = components['schemas']['TimelineBucket'];
+export type TimelineConfiguration = components['schemas']['TimelineConfiguration'];
+export type TimelineQuery = components['schemas']['TimelineQuery'];
 export type Workload = components['schemas']['Workload'];
 export type WorkloadCondition = components['schemas']['WorkloadCondition'];
 export type WorkloadDetail = components['schemas']['WorkloadDetail'];
@@ -4477,6 +4559,8 @@ export interface operations {
             readonly query: {
                 readonly rv: number;
                 readonly seq: number;
+                /** @description a frame for each of the next so many steps, wherever the cursor is */
+                readonly steps?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -5300,6 +5384,8 @@ export interface operations {
     readonly PodAttemptList_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description its number, or that of one equal to it */
                 readonly attempt?: number;
                 /** @description from `next` or `previous` of another page */
@@ -5375,6 +5461,8 @@ export interface operations {
     readonly PodHistory_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description the newest so many entries */
                 readonly limit?: number;
             };
@@ -5934,7 +6022,10 @@ export interface operations {
     };
     readonly SnapshotColumns_get: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path: {
                 readonly cluster_id: number;
@@ -6051,6 +6142,44 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Throughput"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Timeline_get: {
+        readonly parameters: {
+            readonly query?: {
+                readonly buckets?: number;
+                /** @description instead of since: so many seconds ago */
+                readonly last_seconds?: number;
+                /** @description seen at this time or later */
+                readonly since?: string;
+                /** @description before this time */
+                readonly until?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Timeline"];
                 };
             };
             /** @description Refused */

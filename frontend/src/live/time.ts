@@ -67,6 +67,11 @@ export function clocked(before: ClusterTime | null, clock: Clock, wall: number):
   };
 }
 
+/** A moment in the past: time stands there. */
+export function stoppedAt(at: number): ClusterTime {
+  return { isStepped: true, rate: 0, at, wall: 0, floor: at, limit: null, known: at, asked: null };
+}
+
 /** The time in the cluster when it is `wall` on this computer. */
 export function timeAt(time: ClusterTime, wall: number): number {
   const passed = Math.max(0, wall - time.wall);

@@ -150,7 +150,14 @@ def _time_of(cluster: Cluster, position: Position, target: Place | None) -> int:
     changed = changes.values_list("at", flat=True).first()
     run, step = target or (0, 0)
     steps = EngineStep.objects.filter(cluster_id=cluster.pk, run=run, step=step).values_list("now_us", flat=True)
-    return max(0 if changed is None else microseconds(changed), steps.first() or 0)
+    found = max(0 if changed is None else microseconds(changed), steps.first() or 0)
+    return found or _beginning(cluster.pk)
+
+
+def _beginning(cluster_id: int) -> int:
+    """Before anything had happened: the time of what happened first."""
+    first = Change.objects.filter(cluster_id=cluster_id).order_by("rv").values_list("at", flat=True).first()
+    return 0 if first is None else microseconds(first)
 
 
 def step_at(cluster: Cluster, asked: Position) -> Place | None:

@@ -147,6 +147,18 @@ def repeats_at(cluster_id: int, attempts: Mapping[int, str], seq: int) -> dict[i
     return {stored: (payload["attempt"], payload["duration_us"], at) for stored, payload, at in told}
 
 
+def repeats_counted(cluster_id: int, attempts: Mapping[int, str], seq: int) -> dict[int, int]:
+    """How often attempts, given with their pods, had been repeated until then."""
+    rows = bulk.read_rows(
+        "SELECT wanted.seq, count(*) FROM unnest(%b::bigint[], %b::text[]) AS wanted (seq, uid)"
+        f" JOIN {_LOG} AS told ON told.cluster_id = %s AND told.pod_uid = wanted.uid AND told.pod_uid <> ''"
+        " AND told.seq > wanted.seq AND told.seq <= %s AND told.kind = %s"
+        " AND (told.payload->>'repeats')::bigint = wanted.seq GROUP BY 1",
+        [list(attempts), list(attempts.values()), cluster_id, seq, LogKind.ATTEMPT.value],
+    )
+    return dict(rows)
+
+
 def attempt_taken_back(row: Attempt, last: tuple[int, int, datetime] | None) -> Attempt:
     """The row as it was with that as its last repeat, or without any."""
     if last is None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 import orjson
+from django.db.models import QuerySet
 
 from kschedweb import views
 from kschedweb.cluster import adapters, clock, events, objects, selectors
@@ -16,9 +17,11 @@ from kschedweb.cluster.models import Node, Pod
 from kschedweb.cluster.related import Related, Stored
 from kschedweb.common import bulk
 from kschedweb.common.reading import Tables
+from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.scheduling.past import rows
 from kschedweb.scheduling.past.moments import Moment
 from kschedweb.traces import selectors as trace_selectors
+from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors import live
 from kschedweb.traces.selectors.history import with_names
 from scheduler_core.api.times import moment_of
@@ -52,6 +55,18 @@ class Standing(Protocol):
         """The pods that count on a node, by name."""
 
     def queue_of(self, pod: Pod) -> views.QueueView | None: ...
+
+    def pod_uid(self, namespace: str, name: str) -> str | None:
+        """Of the pod that has this name, or of the last one that was tried under it."""
+
+    def pod_attempts(self, namespace: str, name: str, number: int | None) -> QuerySet[Attempt]:
+        """The attempts at the pod that has this name, or at all that had it; those of a number."""
+
+    def attempts_as_told(self, found: Sequence[Attempt]) -> Sequence[Attempt]:
+        """The same, as often as they had been repeated."""
+
+    def pod_history(self, uid: str, limit: int) -> Sequence[views.HistoryEntry]:
+        """The newest entries about a pod, oldest first."""
 
     def pending(self, limit: int) -> views.Pending: ...
 
@@ -95,6 +110,18 @@ class Now:
 
     def queue_of(self, pod: Pod) -> views.QueueView | None:
         return trace_selectors.pod_queue(self._id, pod)
+
+    def pod_uid(self, namespace: str, name: str) -> str | None:
+        return trace_selectors.pod_uid(self._id, namespace, name)
+
+    def pod_attempts(self, namespace: str, name: str, number: int | None) -> QuerySet[Attempt]:
+        return trace_selectors.pod_attempts(self._id, namespace, name, number)
+
+    def attempts_as_told(self, found: Sequence[Attempt]) -> Sequence[Attempt]:
+        return found
+
+    def pod_history(self, uid: str, limit: int) -> Sequence[views.HistoryEntry]:
+        return scheduling_selectors.pod_history(self._id, uid, limit)
 
     def pending(self, limit: int) -> views.Pending:
         return trace_selectors.pending_summary(self._id, limit)
@@ -201,6 +228,33 @@ class Then:
 
     def queue_of(self, pod: Pod) -> views.QueueView | None:
         return next((view for view in self._queue if view.uid == pod.uid), None)
+
+    def pod_uid(self, namespace: str, name: str) -> str | None:
+        present = self._present_uid(namespace, name)
+        if present is not None:
+            return present
+        tried = rows.attempts_at(self._id, self._moment.seq).filter(namespace=namespace, name=name)
+        return tried.values_list("pod_uid", flat=True).first()
+
+    def pod_attempts(self, namespace: str, name: str, number: int | None) -> QuerySet[Attempt]:
+        present = self._present_uid(namespace, name)
+        found = trace_selectors.pod_attempts_of(self._id, namespace, name, present, number)
+        return found.filter(seq__lte=self._moment.seq)
+
+    def _present_uid(self, namespace: str, name: str) -> str | None:
+        stored = self._moment.objects.texts.get(("Pod", namespace, name))
+        return None if stored is None else str(orjson.loads(stored[1])["metadata"]["uid"])
+
+    def attempts_as_told(self, found: Sequence[Attempt]) -> Sequence[Attempt]:
+        repeated = {row.seq: row.pod_uid for row in found if row.repeat_count}
+        last = rows.repeats_at(self._id, repeated, self._moment.seq)
+        counts = rows.repeats_counted(self._id, repeated, self._moment.seq)
+        for row in found:
+            rows.attempt_taken_back(row, last.get(row.seq)).repeat_count = counts.get(row.seq, 0)
+        return found
+
+    def pod_history(self, uid: str, limit: int) -> Sequence[views.HistoryEntry]:
+        return scheduling_selectors.pod_history(self._id, uid, limit, until=(self._moment.seq, moment_of(self.now)))
 
     def pending(self, limit: int) -> views.Pending:
         return trace_selectors.pending_summary(self._id, limit, tables=self._tables, profiles=self._settings.profiles)

@@ -89,10 +89,16 @@ def attempts(cluster_id: int, wanted: AttemptFilter | None = None) -> QuerySet[A
 def pod_attempts(cluster_id: int, namespace: str, name: str, attempt: int | None = None) -> QuerySet[Attempt]:
     """The attempts of the pod that has this name now, or of all that had it; those of a number; without matrices."""
     uid = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).values_list("uid", flat=True)
+    return pod_attempts_of(cluster_id, namespace, name, uid.first(), attempt)
+
+
+def pod_attempts_of(
+    cluster_id: int, namespace: str, name: str, present: str | None, attempt: int | None = None
+) -> QuerySet[Attempt]:
+    """The same, where `present` is the uid of the pod that has the name; None: no pod has it."""
     attempts = _stored(cluster_id)
     if attempt is not None:
         attempts = attempts.alias(last_number=LAST_ATTEMPT).filter(attempt__lte=attempt, last_number__gte=attempt)
-    present = uid.first()
     return attempts.filter(pod_uid=present) if present is not None else attempts.filter(namespace=namespace, name=name)
 
 

@@ -48,9 +48,10 @@ def pod_uid(cluster_id: int, namespace: str, name: str) -> str | None:
     return uid.first() or tried.values_list("pod_uid", flat=True).first()
 
 
-def pod_log(cluster_id: int, uid: str, limit: int) -> list[HistoryEntry]:
-    """The newest entries of the engine's log about a pod, oldest first."""
-    rows = list(EngineLog.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-seq")[:limit])
+def pod_log(cluster_id: int, uid: str, limit: int, until: int | None = None) -> list[HistoryEntry]:
+    """The newest entries of the engine's log about a pod, oldest first; `until`: none after that position."""
+    found = EngineLog.objects.filter(cluster_id=cluster_id, pod_uid=uid).order_by("-seq")
+    rows = list((found if until is None else found.filter(seq__lte=until))[:limit])
     rows.reverse()
     return history_entries(rows)
 

@@ -1,5 +1,6 @@
 """Live views: ranges of both logs as events, missed frames, and the snapshot a browser starts from."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from kschedweb.common.errors import ClusterGoneError, GoneError
 from kschedweb.common.reading import one_state
 from kschedweb.live.feed import ENTRIES_PER_FRAME, RESUME_ENTRIES, LogRange
 from kschedweb.traces.choices import LogKind
-from kschedweb.traces.models import Attempt, QueueState, full_payload
+from kschedweb.traces.models import Attempt, EngineStep, QueueState, full_payload
 from kschedweb.traces.selectors.history import note_with_name, preemptor_keys, with_names
 from kschedweb.traces.selectors.throughput import throughput
 from kschedweb.views import Cursor
@@ -78,10 +79,16 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
         return LogRange(after, (), 0)
     # Both ends are committed, so every entry up to them is visible; later entries belong to the next range.
     to = Cursor(max(after.rv, min(end.rv, after.rv + limit)), max(after.seq, min(end.seq, after.seq + limit)))
+    found = _events_between(cluster_id, after, to)
+    return LogRange(after if found is None else to, found or (), clock.now_of(cluster_id) // 1000)
+
+
+def _events_between(cluster_id: int, after: Cursor, to: Cursor) -> list[views.LiveEvent] | None:
+    """What both logs hold in (after, to], in an order in which it can be applied; None where entries were deleted."""
     changes = cluster_selectors.change_rows(cluster_id, after.rv, to.rv)
     entries = _entries(cluster_id, after.seq, to.seq)
     if len(changes) < to.rv - after.rv or len(entries) < to.seq - after.seq:
-        return LogRange(after, (), 0)
+        return None
     found: list[views.LiveEvent] = []
     place = 0
     repeated = _repeated_attempts(cluster_id, entries)
@@ -95,7 +102,7 @@ def log_range(cluster_id: int, after: Cursor, limit: int) -> LogRange:
         _append(found, log_event(entry, repeated, names))
     for change in changes[place:]:
         _append(found, cluster_selectors.change_event(change))
-    return LogRange(to, found, clock.now_of(cluster_id) // 1000)
+    return found
 
 
 def _entries(cluster_id: int, after: int, up_to: int) -> list[LogEntry]:
@@ -188,6 +195,52 @@ def frames_after(cluster_id: int, after: Cursor) -> Iterator[views.Frame]:
             )
         yield views.Frame(from_=after, to=found.to, at=found.at_ms, events=found.events)
         after = found.to
+
+
+def frames_by_step(cluster_id: int, after: Cursor, steps: int) -> Iterator[views.Frame]:
+    """The next frames after a cursor, one for each step of the engine, at its time, then one to the end of the logs.
+
+    Of so many steps at most, and of fewer where they have many entries. GoneError for what has been cleared away, or
+    has not come yet.
+    """
+    end = head(cluster_id)
+    if end is None:
+        raise ClusterGoneError(cluster_id)
+    if not end.covers(after):
+        raise GoneError("the cursor is beyond the end of the logs", cursor=[end.rv, end.seq])
+    ends = _step_ends(cluster_id, after, end, steps)
+    if not ends:
+        return
+    events = _events_between(cluster_id, after, ends[-1][0])
+    if events is None:
+        raise GoneError("what follows the cursor has been cleared away", cursor=[end.rv, end.seq])
+    rvs, seqs = [to.rv for to, _ in ends], [to.seq for to, _ in ends]
+    parts: list[list[views.LiveEvent]] = [[] for _ in ends]
+    for event in events:
+        rv = getattr(event, "rv", None)
+        place = bisect_left(seqs, event.seq) if rv is None else bisect_left(rvs, rv)  # type: ignore[union-attr]
+        parts[place].append(event)
+    for (to, at_ms), part in zip(ends, parts, strict=True):
+        yield views.Frame(from_=after, to=to, at=at_ms, events=part)
+        after = to
+
+
+def _step_ends(cluster_id: int, after: Cursor, end: Cursor, most: int) -> list[tuple[Cursor, int]]:
+    """Where both logs stood after each of the next steps, and its time in ms; behind the last one, where they end."""
+    rows = EngineStep.objects.filter(cluster_id=cluster_id, seq_to__gt=after.seq, seq_to__lte=end.seq)
+    columns = rows.order_by("seq_to", "run", "step").values_list("log_to", "seq_to", "now_us")
+    found: list[tuple[Cursor, int]] = []
+    last = after
+    for log_to, seq_to, now_us in columns[:most]:
+        last = Cursor(max(last.rv, log_to), seq_to)
+        found.append((last, now_us // 1000))
+        if last.entries_since(after) > RESUME_ENTRIES:
+            return found
+    if len(found) < most and last != end:
+        # Changes that no step has taken yet; of a long import no more at a time than of a step.
+        rest = Cursor(min(end.rv, last.rv + RESUME_ENTRIES), end.seq)
+        found.append((rest, clock.now_of(cluster_id) // 1000))
+    return found
 
 
 def snapshot(cluster_id: int) -> views.Snapshot:

@@ -136,6 +136,7 @@ ROWS = [
     _get(f"{CLUSTER}/snapshot"),
     _get(f"{CLUSTER}/snapshot/columns"),
     _get(f"{CLUSTER}/frames", query="?rv=0&seq=0"),
+    _get(f"{CLUSTER}/timeline"),
     _get(f"{CLUSTER}/summary"),
     _get(f"{CLUSTER}/leadership"),
     _get(f"{CLUSTER}/digest"),

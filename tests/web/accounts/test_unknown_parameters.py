@@ -55,7 +55,7 @@ def test_every_route_refuses_a_parameter_it_does_not_know(client: APIClient, wor
 @pytest.mark.parametrize(
     ("path", "query", "told"),
     [
-        pytest.param("snapshot/columns", "at=2030-01-01", {"at": NOTHING}, id="none known"),
+        pytest.param("leadership", "at=2030-01-01", {"at": NOTHING}, id="none known"),
         pytest.param("pending", "limt=5", {"limt": "is not known here; known: at, limit"}, id="misspelled"),
         pytest.param(f"imports/{UUID(int=0)}", "format=json", {"format": NOTHING}, id="a form of answers"),
         pytest.param(

@@ -36,6 +36,7 @@ def test_snapshot_frames_and_details_are_what_the_document_says(document: dict[s
     cluster.save()
     paths = {
         "snapshot": "snapshot", "snapshot/columns": "snapshot/columns", "frames": "frames?rv=0&seq=0",
+        "timeline": "timeline",
         "summary": "summary", "pods/{namespace}/{name}": "pods/default/p1", "nodes/{name}": "nodes/n1",
         "pending": "pending", "attempts": "attempts",
     }  # fmt: skip

@@ -50,10 +50,12 @@ class Seen(living.Lived):
         draws = Random(self.cluster.seq)
         pods = list(Pod.objects.filter(cluster=self.cluster).order_by("id").values_list("namespace", "name"))
         some = [f"pods/{'/'.join(pod)}" for pod in draws.sample(pods, min(4, len(pods)))]
+        some += [f"{path}/{what}" for path in some[:2] for what in ("attempts", "history")]
         if pods:
             some += ["nodes/n000", "nodes/n001", "objects/Pod/" + "/".join(draws.choice(pods))]
         return [
             "snapshot",
+            "snapshot/columns",
             "summary",
             "pending?limit=5",
             "pending/pods?limit=7",
@@ -76,6 +78,9 @@ def timeless(told: dict[str, Any]) -> dict[str, Any]:
     told.pop("at", None)
     if "throughput" in told:
         del told["throughput"]["since_ms"], told["throughput"]["until_ms"]
+    for each in told.get("results", ()):
+        if each["repeat_count"]:
+            del each["last_durations"]  # of a repeat before the last one they are not kept
     return told
 
 

@@ -19,8 +19,12 @@ export const dashboardView = view({
     q: words(),
     sort: words(),
     columns: words(),
+    at: words(), // the moment in the past that all of the page shows: a position of both logs; empty: now
   },
-  stays: ["nodes", "span", "slowest", "pending", "single", "queue", "find", "events", "list", "q", "sort", "columns"],
+  stays: [
+    ...(["nodes", "span", "slowest", "pending", "single", "queue", "find", "events"] as const),
+    ...(["list", "q", "sort", "columns", "at"] as const),
+  ],
   load: () => import("./Dashboard.svelte"),
 });
 

@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 /** Dialogs of the top bar; one that the user may not open is left out. */
-export type Dialogs = Readonly<Partial<Record<"import" | "make" | "access" | "tokens", () => void>>>;
+export type Dialogs = Readonly<Partial<Record<"time" | "import" | "make" | "access" | "tokens", () => void>>>;
 
 export function entries(dialogs: Dialogs): readonly Entry[] {
   const cluster = store.state?.cluster ?? null;
@@ -43,6 +43,7 @@ export function entries(dialogs: Dialogs): readonly Entry[] {
     for (const list of LISTS)
       shows(`list ${list}`, t("search.list", { name: t(`lists.${list}`) }), listHref(cluster.id, list));
   }
+  asks("time", t("time.title"));
   asks("import", t("bar.import"));
   asks("make", t("make.title"));
   asks("access", t("bar.access"));

@@ -1,0 +1,111 @@
+import { flushSync, mount, unmount } from "svelte";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "../../api/client";
+import type { Timeline } from "../../contract/api.gen";
+import { queries } from "../../data/queries";
+import { router } from "../../state/route.svelte";
+import { store } from "../../state/store.svelte";
+import PastBand from "./PastBand.svelte";
+import TimeStrip from "./TimeStrip.svelte";
+
+const [BEGAN, NOW] = [Date.UTC(2026, 10, 25, 12), Date.UTC(2026, 10, 25, 14)];
+const TIMELINE: Timeline = {
+  since_ms: BEGAN,
+  until_ms: NOW,
+  bucket_ms: 30_000,
+  begins: { rv: 4, seq: 2, at_ms: BEGAN },
+  buckets: [{ at_ms: BEGAN + 60_000, results: { scheduled: 5 }, preemptions: 1, refused: 0 }],
+  configurations: [],
+};
+let made: ReturnType<typeof mount> | null = null;
+
+vi.stubGlobal("fetch", async () => new Response(JSON.stringify(TIMELINE)));
+
+beforeEach(() => {
+  history.replaceState(null, "", "#/clusters/1");
+  router.hash = location.hash;
+  store.moment = { wanted: "9.9", position: "9.9", asked: "9.9", time: BEGAN + 3_600_000 };
+});
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+  [store.moment, store.momentProblem, store.going] = [null, null, null];
+  queries.clear();
+  document.body.replaceChildren();
+});
+
+const at = () => new URLSearchParams(location.hash.split("?")[1] ?? "").get("at");
+
+async function strip(): Promise<HTMLElement> {
+  made = mount(TimeStrip, { target: document.body, props: { clusterId: 1, onclose: () => undefined } });
+  await vi.waitFor(() =>
+    expect(document.querySelector("[role=slider]")?.getAttribute("aria-valuemin")).toBe(String(BEGAN / 1000)),
+  );
+  flushSync();
+  return document.querySelector<HTMLElement>("[role=slider]") as HTMLElement;
+}
+
+function press(handle: HTMLElement, key: string, more: KeyboardEventInit = {}): void {
+  handle.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+}
+
+describe("the line", () => {
+  it("has the moment at its place, and what happened", async () => {
+    const handle = await strip();
+    expect(handle.style.left).toBe("50%");
+    expect(document.body.textContent).toMatch(/Attempts\s*5/);
+    expect(document.querySelectorAll(".sign.preemptions").length).toBe(1);
+  });
+
+  it.each([
+    ["Home", {}, "4.2"],
+    ["ArrowLeft", {}, new Date(BEGAN + 3_600_000 - 1).toISOString()],
+    ["ArrowRight", { shiftKey: true }, "2026-11-25T13:01:00Z"],
+    ["ArrowLeft", { ctrlKey: true }, "2026-11-25T12:00:00Z"],
+    ["End", {}, null],
+  ] as const)("goes by %s %o", async (key, more, want) => {
+    const handle = await strip();
+    press(handle, key, more);
+    await vi.waitFor(() => expect(at()).toBe(want));
+  });
+
+  it("goes where the field says", async () => {
+    await strip();
+    const field = document.querySelector("input") as HTMLInputElement;
+    field.value = "10m ago";
+    field.dispatchEvent(new Event("input"));
+    flushSync();
+    document.querySelector("form")?.dispatchEvent(new SubmitEvent("submit", { cancelable: true }));
+    expect(at()).toBe("10m ago");
+  });
+});
+
+describe("the band", () => {
+  it("says which moment is shown and leads back", () => {
+    history.replaceState(null, "", "#/clusters/1?at=9.9&queue=backoff");
+    router.hash = location.hash;
+    made = mount(PastBand, { target: document.body });
+    flushSync();
+    expect(document.body.textContent).toContain("9.9");
+    document.querySelector<HTMLButtonElement>(".back")?.click();
+    expect(location.hash).toBe("#/clusters/1?queue=backoff");
+  });
+
+  it("says why a moment cannot be shown, and where history begins", () => {
+    store.moment = null;
+    store.momentProblem = new ApiError("gone", "history begins at 7.9", { rv: 7, seq: 9 }, 410);
+    made = mount(PastBand, { target: document.body });
+    flushSync();
+    expect(document.querySelector("[role=alert]")?.textContent).toContain("history begins at 7.9");
+    document.querySelector<HTMLButtonElement>("[role=alert] button")?.click();
+    expect(at()).toBe("7.9");
+  });
+
+  it("is not there in the present", () => {
+    store.moment = null;
+    made = mount(PastBand, { target: document.body });
+    flushSync();
+    expect(document.querySelector("section")).toBeNull();
+  });
+});
