@@ -161,3 +161,16 @@ def test_band_and_line_can_be_read_by_all(page: Page, own: Cluster, axe: Axe) ->
     expect(band(page)).to_be_visible()
     expect(strip(page).get_by_role("list", name="What happened in the span")).to_be_visible()
     assert not list(findings(page, axe, page.get_by_role("banner")))
+
+
+def test_past_is_played_up_to_now(page: Page, own: Cluster) -> None:
+    put(own, node("room"), pod("first"), pod("waits", cpu="900"))
+    settle(own, 1)
+    page.goto(f"{own.address}?at=0.0")
+    expect(shown_position(page)).to_have_text("0.0")
+    assert figure(page, "Nodes") == 0
+    strip(page).get_by_role("button", name=re.compile("100×")).click()
+    expect(page.get_by_role("region", name="Cluster in figures")).to_contain_text(re.compile(r"Pods on nodes\s*1"))
+    expect(band(page)).to_have_count(0)
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    assert figure(page, "Nodes") == 1

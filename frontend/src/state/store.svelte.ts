@@ -20,7 +20,7 @@ export interface Moment {
   readonly wanted: string;
   /** Of both logs, as the address says it. */
   readonly position: string;
-  /** The position that questions are asked of. */
+  /** The position that questions are asked of; behind the other while the past is played. */
   readonly asked: string;
   readonly time: number; // ms, of the cluster
 }
@@ -208,6 +208,21 @@ class Store {
     askAt(position);
     this.state = state;
     this.time = stoppedAt(time);
+  }
+
+  /** What the past is while it is played. `asked`: whether questions to the service are of this position from now on. */
+  played(state: State, time: number, asked: boolean): void {
+    if (!this.moment) return;
+    const position = state.cursor.join(".");
+    this.moment = { ...this.moment, position, time, asked: asked ? position : this.moment.asked };
+    if (asked) askAt(position);
+    this.state = state;
+    this.time = stoppedAt(time);
+  }
+
+  /** The address is about to say this moment, which is shown already. */
+  isAt(position: string): void {
+    this.at = position;
   }
 
   private loginIfNeeded(error: ApiError | null): void {
