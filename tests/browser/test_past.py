@@ -174,3 +174,20 @@ def test_past_is_played_up_to_now(page: Page, own: Cluster) -> None:
     expect(band(page)).to_have_count(0)
     page.get_by_role("status").filter(has_text="Live").wait_for()
     assert figure(page, "Nodes") == 1
+
+
+def test_an_attempt_leads_to_the_cluster_just_before_it(page: Page, own: Cluster) -> None:
+    put(own, node("room"))
+    settle(own, 0)
+    put(own, pod("first"))
+    settle(own, 0)
+    (attempt,) = own.call("GET", "pods/default/first/attempts")["results"]
+    expected = f"{attempt['rv']}.{attempt['seq'] - 1}"
+    page.goto(f"{own.address}/pods/default/first")
+    page.get_by_role("link", name="The cluster as it was then").click()
+    expect(shown_position(page)).to_have_text(expected)
+    assert shown(page) == expected and figure(page, "Pods on nodes") == 0
+    page.goto(f"{own.address}/attempts/{attempt['seq']}")
+    page.get_by_role("link", name="The cluster as it was then").click()
+    expect(shown_position(page)).to_have_text(expected)
+    assert shown(page) == expected and figure(page, "Pods on nodes") == 0

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ATTEMPT } from "../views/__fixtures__/attempts";
-import { rejectionChanges } from "./attempts";
+import { positionBefore, rejectionChanges } from "./attempts";
 
 it("tells which rejections changed from one attempt to another, the greatest first", () => {
   const [cordon, cpu] = ATTEMPT.rejections;
@@ -11,4 +11,8 @@ it("tells which rejections changed from one attempt to another, the greatest fir
     { what: "NodeResourcesFit: Insufficient cpu", left: 53, right: 55, more: 2 },
   ]);
   expect(rejectionChanges(ATTEMPT, ATTEMPT)).toEqual([]);
+});
+
+it("stands just before an attempt", () => {
+  expect(positionBefore({ rv: 12, seq: 40 })).toBe("12.39");
 });

@@ -30,3 +30,8 @@ export function rejectionChanges(before: Attempt, after: Attempt): readonly Diff
 function counted({ rejections }: Attempt): Map<string, number> {
   return new Map(refusalsOf(rejections).map(({ plugin, reason, count }) => [`${plugin}: ${reason}`, count]));
 }
+
+/** The position just before an attempt, of the first of equal ones: what the engine knew when it made it. */
+export function positionBefore({ rv, seq }: { readonly rv: number; readonly seq: number }): string {
+  return `${rv}.${seq - 1}`;
+}

@@ -1,6 +1,6 @@
 /** The dashboard of a cluster: what it shows stays on the screen under every view that opens over it. */
 import { LANES } from "../../lib/queues";
-import { flag, oneOf, view, whole, words } from "../../lib/view";
+import { flag, oneOf, view, whole, withSettings, words } from "../../lib/view";
 
 export const dashboardView = view({
   path: "/clusters/:clusterId",
@@ -27,6 +27,10 @@ export const dashboardView = view({
   ],
   load: () => import("./Dashboard.svelte"),
 });
+
+/** The cluster as it was at a position of both logs; `over`: with what opens over it. */
+export const momentHref = (clusterId: number, position: string, over = dashboardView.href({ clusterId })): string =>
+  withSettings(dashboardView.settings, { at: position }, over);
 
 /** The address of a list; whatever was asked of another one does not come along. */
 export const listHref = (clusterId: number, list: string, q = ""): string =>
