@@ -74,6 +74,9 @@ READABLE: Final = _readable()
 _SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 _REVIEW_GROUPS: Final = ("authorization.k8s.io", "authentication.k8s.io")
 MIRRORED: Final = "this cluster mirrors a cluster elsewhere and is only read here"
+# Said with the moment of the address.
+PAST: Final = "this is the cluster as it was at {at}, and is only read"
+_NOT_OF_PAST: Final = "{resource} are not shown of the past"
 _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -254,6 +257,10 @@ def authorize(who: Principal, request: Request) -> None:
         raise RefusedError(forbidden(who, wanted))
     wanted = attributes_of(request.method, request.path, request.query)
     if allows(who, wanted):
+        if request.at is not None and (told := refused_in_past(request.at, wanted)):
+            is_read = wanted.verb in READ_VERBS
+            code, reason = (403, "Forbidden") if is_read else (405, "MethodNotAllowed")
+            raise RefusedError(Status(code, reason, told, wanted.name, wanted.group, wanted.resource))
         if who.is_mirror and wanted.verb not in READ_VERBS and wanted.group not in _REVIEW_GROUPS:
             message = f'{MIRRORED}: User "{who.name}" cannot {wanted.verb} resource "{wanted.resource}"'
             raise RefusedError(Status(403, "Forbidden", message, wanted.name, wanted.group, wanted.resource))
@@ -262,6 +269,14 @@ def authorize(who: Principal, request: Request) -> None:
         message = f'clusters "{request.cluster}" not found'
         raise RefusedError(Status(404, "NotFound", message, request.cluster, "", "clusters"))
     raise RefusedError(forbidden(who, wanted))
+
+
+def refused_in_past(at: str, wanted: Attributes) -> str:
+    """Why nobody may do that at a moment of the past; empty where one may. Questions about rights change nothing."""
+    if wanted.verb not in READ_VERBS and wanted.group not in _REVIEW_GROUPS:
+        return PAST.format(at=at)
+    is_confidential = (wanted.group, wanted.resource) in _CONFIDENTIAL
+    return _NOT_OF_PAST.format(resource=wanted.resource) if is_confidential else ""
 
 
 def forbidden(who: Principal, wanted: Attributes) -> Status:

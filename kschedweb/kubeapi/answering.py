@@ -1,6 +1,7 @@
 """Calls of the API carried out on a cluster in PostgreSQL: in a transaction, then shown in the form agreed on.
 
-Reads see one state of the database and lock nothing. A write that collides with another one is decided anew.
+Reads see one state of the database and lock nothing, or the state that a moment of the past had (`past`). A write that
+collides with another one is decided anew.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kschedweb.cluster.services.requests import new_uid
 from kschedweb.common import wake
 from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.reading import one_state
-from kschedweb.kubeapi import decoding, event_history, kubelet, media
+from kschedweb.kubeapi import decoding, event_history, kubelet, media, past
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.event_history import EventHistory
 from kschedweb.kubeapi.exchange import (
@@ -65,13 +66,17 @@ _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 
 
 class Begun(msgspec.Struct):
-    """A watch to be streamed: what it watches, in which form, and where the log ended when it began."""
+    """A watch to be streamed: what it watches, in which form, and where the log ended when it began.
+
+    `at` is the time of a moment of the past, after which nothing comes; None in the present.
+    """
 
     watch: Watch
     head: int
     route: Route
     form: Form
     include: str
+    at: int | None = None
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -92,11 +97,25 @@ def answer(request: Request, who: Principal) -> Answer | Begun:
         if request.method != "GET":
             (written,) = write([asked], who)
             return written
+        if request.at is not None:
+            return _answer_then(request, asked, who)
         ensure_bootstrapped(who)
         reply, head = _read(asked.call, who)
         if isinstance(reply, Watch):
             return Begun(reply, head, asked.route, asked.form, _included(asked.include))
         return shown(reply, asked.form, asked.include, clock.now_of(who.cluster_id))
+
+
+def _answer_then(request: Request, asked: Asked, who: Principal) -> Answer | Begun:
+    """The answer that the API would have given at a moment of the past."""
+    then = past.then(who.cluster_id, request, asked.route.kind.name)
+    reply = calls.answer(_server_of(then.store, who), asked.call, then.now)
+    if isinstance(reply, Watch):
+        head = then.store.position()
+        return Begun(reply, head, asked.route, asked.form, _included(asked.include), then.now)
+    answer = shown(reply, asked.form, asked.include, then.now)
+    answer.headers += then.headers
+    return answer
 
 
 @contextmanager
@@ -127,6 +146,8 @@ def read(request: Request, who: Principal) -> Asked | Answer:
     if "\0" in request.path:
         raise RefusedError(NO_SUCH_RESOURCE)
     if found.subresource in kubelet.PARTS:
+        if request.at is not None:
+            return kubelet.answer(past.then(who.cluster_id, request, "Pod", "Node").store, found, request.query)
         with one_state():
             return kubelet.answer(PostgresHistory(who.cluster_id, who.actor), found, request.query)
     is_collection = request.method == "GET" and not found.name
@@ -222,6 +243,10 @@ def _server(who: Principal, call: Call) -> ApiServer[History]:
         store = EventHistory(who.cluster_id, who.actor, clock.now_of(who.cluster_id), selector)
     else:
         store = PostgresHistory(who.cluster_id, who.actor)
+    return _server_of(store, who)
+
+
+def _server_of(store: History, who: Principal) -> ApiServer[History]:
     return ApiServer(
         store,
         new_uid,

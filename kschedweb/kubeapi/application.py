@@ -1,5 +1,7 @@
 """The ASGI application of /k8s/<cluster>/: a request is read, authenticated, authorized, answered and sent.
 
+Below it, `at/POSITION/` is the cluster as it was then.
+
 Blocking work is done by a few threads, so that this API never takes all connections of the database's pool. Who has a
 token has a share of them; the rest waits. Bodies are bounded in bytes and in time, and read only from those who may
 write. Whatever goes wrong, the answer is a Status.
@@ -13,7 +15,7 @@ import functools
 import gzip
 import logging
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
@@ -37,6 +39,7 @@ from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.routes import route
 
 PREFIX: Final = "/k8s/"
+AT: Final = "at/"  # before a position, below the cluster
 BODY_BYTES: Final = 3 * 1024 * 1024
 # Of a body that is too large so much is read and dropped, so that its sender comes to reading the answer.
 DROPPED_BYTES: Final = 4 * BODY_BYTES
@@ -48,6 +51,8 @@ WATCHES: Final = 500  # of one token
 SMALLEST_GZIP: Final = 128 * 1024
 CHUNK_BYTES: Final = 64 * 1024
 TOO_LARGE: Final = Status(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_BYTES}")
+_BUSY: Final = "too many requests of this token are under way, please try again later"
+_BUSY_PAST: Final = "too many requests read the past, please try again later"
 _HEALTH: Final = ("healthz", "livez", "readyz")
 
 log = logging.getLogger(__name__)
@@ -85,6 +90,8 @@ class KubeApi:
         self._hubs = watching.Hubs(self._in_thread)
         self._guard = Guard(Gate())
         self._principals = access.Principals(time.monotonic)
+        # Moments are made one after the other: who waits for one keeps no thread from the present.
+        self._past = asyncio.Semaphore(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _request(scope)
@@ -109,6 +116,9 @@ class KubeApi:
                 request.body = await _body(scope, receive)
             if _is_write(request, who):
                 answer = await share.together.answer(request, who, functools.partial(self._work, share))
+            elif request.at is not None and route(request.path) is not None:
+                async with _acquired(self._past, _BUSY_PAST):
+                    answer = await self._work(share, _answered, request, who)
             else:
                 answer = await self._work(share, _answered, request, who)
         except RefusedError as refused:
@@ -191,16 +201,8 @@ class KubeApi:
 
     async def _work(self, share: _Share, call: Callable[..., Result], *arguments: object) -> Result:
         """Make a blocking call when it is the token's turn."""
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await share.at_work.acquire()
-        except TimeoutError:
-            message = "too many requests of this token are under way, please try again later"
-            raise RefusedError(Status(429, "TooManyRequests", message, retry_after_seconds=1)) from None
-        try:
+        async with _acquired(share.at_work, _BUSY):
             return await self._in_thread(call, *arguments)
-        finally:
-            share.at_work.release()
 
     async def _in_thread(self, call: Callable[..., Result], *arguments: object) -> Result:
         if self._threads is None:
@@ -213,6 +215,20 @@ class KubeApi:
                 give_back()
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+
+@contextlib.asynccontextmanager
+async def _acquired(turns: asyncio.Semaphore, busy: str) -> AsyncIterator[None]:
+    """A turn within the block; RefusedError when none comes in time."""
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            await turns.acquire()
+    except TimeoutError:
+        raise RefusedError(Status(429, "TooManyRequests", busy, retry_after_seconds=1)) from None
+    try:
+        yield
+    finally:
+        turns.release()
 
 
 def _is_write(request: Request, who: Principal) -> bool:
@@ -259,9 +275,12 @@ def _health(request: Request, parts: list[str]) -> Answer:
 
 def _request(scope: Scope) -> Request:
     cluster, _, path = str(scope["path"]).removeprefix(PREFIX).partition("/")
+    at = None
+    if path.startswith(AT):
+        at, _, path = path.removeprefix(AT).partition("/")
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
     query = parse_qs(scope.get("query_string", b"").decode("latin1"), keep_blank_values=True)
-    return Request(cluster, str(scope["method"]), f"/{path}", query, headers)
+    return Request(cluster, str(scope["method"]), f"/{path}", query, headers, at=at)
 
 
 def _check_address(scope: Scope) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from kschedweb.cluster.history import ForgottenError, PostgresHistory, is_cut, logged, place_now
 from kschedweb.cluster.versions import Place, entries_of, rv_of
 from kschedweb.common import bulk
+from kschedweb.scheduling.past.rows import event_counts_at
 from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import ObjectKey
@@ -38,6 +39,7 @@ LEFT JOIN LATERAL (
     ORDER BY seq_to, rv LIMIT 1
 ) AS step ON true
 WHERE event.cluster_id = %s AND event.seq > 0 AND """
+_COUNT, _FIRST_AT, _LAST_AT = 12, 13, 14  # columns of these
 
 
 class EventHistory(PostgresHistory):
@@ -130,6 +132,30 @@ def read_range(cluster_id: int, after: int) -> tuple[int | None, list[Logged]]:
     if end.seq > start.seq + BATCH:
         end = _place_of_entry(cluster_id, start.seq + BATCH)
     return end.version, _logged(cluster_id, start, end)
+
+
+def version_then(cluster_id: int, rv: int, seq: int) -> int:
+    """The version of all that was there when both logs had come so far."""
+    began, ended = _entries_at(cluster_id, rv)
+    return Place(rv, max(began, min(seq, ended)), began).version
+
+
+def told_then(cluster_id: int, now: int, last: tuple[int, int], selector: str = "") -> list[Stored]:
+    """The scheduler's events as they were shown at `now`, after its last step: (end of the engine log, time).
+
+    What has been repeated since is counted as often as it had been by then.
+    """
+    seq, stepped_at = last
+    since, ended = moment_of(now) - KEPT, moment_of(stepped_at)
+    where, values = "event.seq <= %s AND event.last_at > %s", list[Any]([seq, since])
+    if about := _selected_uid(selector):
+        where, values = f"{where} AND event.regarding_uid = %s", [*values, about]
+    found = [list(row) for row in _read(cluster_id, where, values)]
+    repeated = [row for row in found if row[_COUNT] > 1 and row[_LAST_AT] >= ended]
+    counts = event_counts_at(cluster_id, [row[0] for row in repeated], seq)
+    for row in repeated:
+        row[_COUNT], row[_LAST_AT] = counts.get(row[0], (1, row[_FIRST_AT]))
+    return [_manifest(cluster_id, row) for row in found if row[_LAST_AT] > since]
 
 
 def _logged(cluster_id: int, after: Place, to: Place | None) -> list[Logged]:

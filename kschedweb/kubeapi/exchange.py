@@ -17,7 +17,10 @@ Query = dict[str, list[str]]
 
 
 class Request(msgspec.Struct):
-    """One request. `path` begins below the cluster; names of headers are in lower case."""
+    """One request. `path` begins below the cluster; names of headers are in lower case.
+
+    `at`: the moment it is about, as the address has it; None: the present.
+    """
 
     cluster: str
     method: str
@@ -25,6 +28,7 @@ class Request(msgspec.Struct):
     query: Query
     headers: Mapping[str, str]
     body: bytes = b""
+    at: str | None = None
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

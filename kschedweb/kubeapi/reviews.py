@@ -48,7 +48,7 @@ def answer(request: Request, who: Principal) -> Answer | None:
 
 
 def _self_access(request: Request, who: Principal, spec: Mapping[str, Any]) -> Manifest:
-    return _access(who, spec, "")
+    return _access(request, who, spec)
 
 
 def _subject_access(request: Request, who: Principal, spec: Mapping[str, Any]) -> Manifest:
@@ -58,12 +58,12 @@ def _subject_access(request: Request, who: Principal, spec: Mapping[str, Any]) -
         raise RefusedError(_invalid(f"spec.user: {detail}", (Cause("FieldValueInvalid", detail, "spec.user"),)))
     user = User.objects.filter(username=name, is_active=True).first() if "\0" not in name else None
     role = role_in(user, None, who.cluster_id) if user is not None else None
-    shown = _access(Principal(name, (), role), spec, name)
+    shown = _access(request, Principal(name, (), role), spec)
     shown["spec"] |= {key: spec[key] for key in ("user", "groups", "uid") if spec.get(key)}
     return shown
 
 
-def _access(who: Principal, spec: Mapping[str, Any], name: str) -> Manifest:
+def _access(request: Request, who: Principal, spec: Mapping[str, Any]) -> Manifest:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) == (other is None):
         shown = "null" if resource is None else "{}"
@@ -84,7 +84,9 @@ def _access(who: Principal, spec: Mapping[str, Any], name: str) -> Manifest:
         asked = {"nonResourceAttributes": known}
     allowed = access.allows(who, wanted)
     status: Manifest = {"allowed": allowed}
-    if allowed and who.role is not Role.ADMIN:
+    if allowed and request.at is not None and (told := access.refused_in_past(request.at, wanted)):
+        status = {"allowed": False, "reason": told}
+    elif allowed and who.role is not Role.ADMIN:
         status["reason"] = f'allowed by the role "{who.role}" in the cluster' if who.role else "open to everybody"
     return {"spec": asked, "status": status}
 

@@ -226,13 +226,16 @@ def _end(cluster_id: int, start: int, end: int) -> int:
 async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, now: Callable[[], int]) -> Any:
     """The lines of a watch, until it ends: chunks of bytes; empty ones say that nothing came yet.
 
-    `now` asks the database: it is called in a thread, and for tables only, which tell ages.
+    `now` asks the database: it is called in a thread, and for tables only, which tell ages. A watch of the past is
+    told what there was, and then nothing but bookmarks.
     """
     watch = begun.watch
     writer = _Writer(begun)
 
     async def written(told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes]) -> bytes:
-        moment = await in_thread(now) if told and begun.form.shape == "Table" else 0
+        moment = begun.at or 0
+        if begun.at is None and told and begun.form.shape == "Table":
+            moment = await in_thread(now)
         return writer.write(told, encoded, moment)
 
     yield await written(watch.initial, {})
@@ -242,7 +245,8 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
     ends_at = time.monotonic() + min(seconds, LONGEST_SECONDS)
     bookmark_at = _next_bookmark(ends_at, time.monotonic())
     read = event_history.read_range if watch.selection.kind == event_history.KIND else read_range
-    async with hubs.watcher(cluster_id, begun.head, read) as watcher:
+    silent = contextlib.nullcontext(Watcher(begun.head))
+    async with silent if begun.at is not None else hubs.watcher(cluster_id, begun.head, read) as watcher:
         while watch.position < watcher.start:
             end, entries = await in_thread(read, cluster_id, watch.position)
             if end is None:

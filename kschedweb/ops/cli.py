@@ -191,8 +191,12 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     kube.add_argument(
         "--role",
         choices=["viewer", "operator", "admin"],
-        default="admin",
-        help="what the token may do (default: admin)",
+        help="what the token may do (default: admin, with --at viewer)",
+    )
+    kube.add_argument(
+        "--at",
+        metavar="WHEN",
+        help='lead to the cluster as it was: RV.SEQ, a time of its clock ("2026-11-25 22:55", UTC), or "10m ago"',
     )
     kube.add_argument("--node", metavar="NODE", default="", help="the token is that of this node's kubelet")
     kube.add_argument("--out", type=Path, metavar="FILE", help="write to this file, readable by you only")

@@ -20,15 +20,32 @@ def main(words: list[str]) -> None:
     parser.add_argument("cluster")
     parser.add_argument("--role", default="admin")
     parser.add_argument("--node", default="")
+    parser.add_argument("--at")
     parser.add_argument("--revoke")
     options = parser.parse_args(words)
     django.setup()
-    facts = (
-        revoke(options.cluster, options.revoke)
-        if options.revoke
-        else grant(options.cluster, options.role, options.node)
-    )
+    if options.revoke:
+        facts = revoke(options.cluster, options.revoke)
+    else:
+        then = {} if options.at is None else moment(options.cluster, options.at)
+        facts = grant(options.cluster, options.role, options.node) | then
     print(json.dumps(facts))
+
+
+def moment(cluster_name: str, at: str) -> dict[str, str]:
+    """The position and the time that `at` stands for; exits with a message when there is none, or no such cluster."""
+    from kschedweb.cluster.models import Cluster
+    from kschedweb.common.errors import ApplicationError
+    from kschedweb.scheduling.past import asking
+
+    cluster = Cluster.objects.filter(name=cluster_name).first()
+    if cluster is None:
+        sys.exit(f"there is no cluster named {cluster_name}")
+    try:
+        position, time = asking.located(cluster.pk, at)
+    except ApplicationError as error:
+        sys.exit(error.message)
+    return {"position": str(position), "time": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
 
 
 def grant(cluster_name: str, role: str, node: str = "") -> dict[str, str]:

@@ -43,11 +43,14 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
     server = options.server or facts["url"]
     if not options.revoke and not server.startswith("https://"):
         return _fail(f"kubectl sends tokens over https only, and this would lead to {server}: {HOW_TO_GET_TLS}")
+    role = options.role or ("admin" if options.at is None else "viewer")
     words = (
         [options.cluster, "--revoke", options.revoke]
         if options.revoke
-        else [options.cluster, "--role", options.role, "--node", options.node]
+        else [options.cluster, "--role", role, "--node", options.node]
     )
+    if options.at is not None:
+        words += ["--at", options.at]
     try:
         granted = beside.ask(data_dir, "kschedweb.ops.granting", words)
     except beside.Failed as problem:
@@ -61,19 +64,22 @@ def kubeconfig(*, data_dir: Path, options: argparse.Namespace) -> int:
         sys.stdout.write(f"# token {granted['name']}; to end it: {end}\n{text}")
     else:
         write_private(options.out, text)
-        print(f"{options.out}: {options.node or options.role} of {options.cluster}")
+        then = f" as it was at {granted['position']} ({granted['time']})" if options.at is not None else ""
+        print(f"{options.out}: {options.node or role} of {options.cluster}{then}")
         print(f"try: kubectl --kubeconfig {options.out} get nodes")
         print(f"to end the token: {end}")
     return 0
 
 
 def config(options: argparse.Namespace, facts: dict[str, Any], granted: dict[str, str]) -> dict[str, Any]:
-    """The file as kubectl reads it."""
-    server: dict[str, str] = {"server": f"{options.server or facts['url']}/k8s/{options.cluster}"}
+    """The file as kubectl reads it; of a moment, whose position is fixed, when one was asked for."""
+    at = granted.get("position", "")
+    path = f"/k8s/{options.cluster}" + (f"/at/{at}" if at else "")
+    server: dict[str, str] = {"server": f"{options.server or facts['url']}{path}"}
     certificate = Path(facts.get("certificate") or "")
     if not options.server and facts.get("certificate") and certificate.is_file():
         server["certificate-authority-data"] = base64.b64encode(certificate.read_bytes()).decode()
-    name = options.cluster
+    name = f"{options.cluster}@{at}" if at else options.cluster
     return {
         "apiVersion": "v1",
         "kind": "Config",

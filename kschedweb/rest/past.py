@@ -10,8 +10,6 @@ from kschedweb.scheduling.past.standing import Standing
 from kschedweb.views import given
 from scheduler_core.api.times import moment_of
 
-POSITION, TIME = "Ksched-Position", "Ksched-Time"  # headers of answers about the past
-
 
 class StandingView(RestView):
     @contextmanager
@@ -20,6 +18,6 @@ class StandingView(RestView):
         at = given(query).get("at")
         with asking.standing(cluster_id, at) as found:
             if at is not None:
-                self.headers[POSITION] = f"{found.cursor.rv}.{found.cursor.seq}"
-                self.headers[TIME] = moment_of(found.now).isoformat()
+                self.headers[asking.POSITION] = f"{found.cursor.rv}.{found.cursor.seq}"
+                self.headers[asking.TIME] = moment_of(found.now).isoformat()
             yield found

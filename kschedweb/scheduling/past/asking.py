@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from kschedweb.cluster import clock
 from kschedweb.common.errors import ApplicationError
 from kschedweb.common.turns import Turns
 from kschedweb.scheduling.past import moments
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
-from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.moments import ObjectsThen, Position
 from kschedweb.scheduling.past.standing import Now, Standing, Then
 from kschedweb.traces.models import Checkpoint
 from scheduler_core.api.times import moment_of
@@ -25,6 +26,9 @@ WAIT_SECONDS = 20.0
 MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
 OPENING = Turns(MOST_OPEN)
 READING = Turns(1)  # moments of a process are read one after the other
+POSITION, TIME = "Ksched-Position", "Ksched-Time"  # headers of answers about the past
+
+T = TypeVar("T")
 
 
 class NoMomentError(ApplicationError):
@@ -81,16 +85,36 @@ def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
     if at is None:
         yield Now(cluster_id)
         return
+    with _asked(cluster_id, at, moments.moment) as found:
+        yield Then(found)
+
+
+@contextmanager
+def objects(cluster_id: int, at: str) -> Iterator[ObjectsThen]:
+    """The objects of the cluster as they were; raises as `standing` does, but for NotReplayableError."""
+    with _asked(cluster_id, at, moments.objects_then) as found:
+        yield found
+
+
+def located(cluster_id: int, at: str) -> tuple[Position, datetime]:
+    """The position of both logs and the time that `at` stands for; raises as `objects` does."""
+    with _asked(cluster_id, at, lambda **wanted: nullcontext(moments.located(**wanted))) as (position, time):
+        return position, moment_of(time)
+
+
+@contextmanager
+def _asked(cluster_id: int, at: str, opened: Callable[..., AbstractContextManager[T]]) -> Iterator[T]:
+    """What is opened at the moment that a text names, with refusals in its words."""
     position = position_of(at)
     time = time_of(at, moment_of(clock.now_of(cluster_id))) if position is None else None
-    with turn(), ExitStack() as opened:
+    with turn(), ExitStack() as stack:
         try:
-            found = opened.enter_context(moments.moment(cluster_id=cluster_id, position=position, at=time))
+            found = stack.enter_context(opened(cluster_id=cluster_id, position=position, at=time))
         except FutureError as error:
             raise NoMomentError(error.message) from None
         except HistoryCutError as error:
             raise _since(cluster_id, error) from None
-        yield Then(found)
+        yield found
 
 
 def _since(cluster_id: int, error: HistoryCutError) -> HistoryCutError:

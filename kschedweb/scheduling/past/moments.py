@@ -1,7 +1,7 @@
 """The engine and the objects of a cluster as they were at a moment, made again beside the scheduler.
 
 The process holds no lease and the database is only read. What was made is kept for the next question: one about a
-later moment goes on from it.
+later moment goes on from it. Objects alone need no engine: they can also be had where steps cannot be made again.
 """
 
 from __future__ import annotations
@@ -61,10 +61,25 @@ class Moment:
     objects: Objects
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectsThen:
+    """The objects of a cluster as they were, which may not be changed; `at` and `seq` as of a `Moment`.
+
+    `stepped_at`: when the last step was, in microseconds; 0 before the first.
+    """
+
+    cluster_id: int
+    position: Position
+    at: int
+    seq: int
+    stepped_at: int
+    objects: Objects
+
+
 @dataclass(slots=True)
 class _Kept:
-    walker: Walker
-    objects: Objects | None  # None: nobody asked for them so far
+    walker: Walker | None  # None, of either: nobody asked for it so far
+    objects: Objects | None
 
 
 _kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -85,6 +100,29 @@ def moment(*, cluster_id: int, position: Position | None = None, at: datetime | 
             _kept.pop(cluster_id, None)  # whatever state it is in
             raise
         yield found
+
+
+@contextmanager
+def objects_then(
+    *, cluster_id: int, position: Position | None = None, at: datetime | None = None
+) -> Iterator[ObjectsThen]:
+    """The objects alone, made without an engine; nobody else has them within the block.
+
+    ClusterGoneError, HistoryCutError, FutureError.
+    """
+    with _lock:
+        place = _located(cluster_id, position, at)
+        kept = _kept.pop(cluster_id, None)
+        objects = _objects(cluster_id, place.position.rv, kept)
+        _keep(cluster_id, _Kept(None if kept is None else kept.walker, objects))
+        seq, stepped_at = _ended(cluster_id, place.target)
+        yield ObjectsThen(cluster_id, place.position, place.time, seq, stepped_at, objects)
+
+
+def located(*, cluster_id: int, position: Position | None = None, at: datetime | None = None) -> tuple[Position, int]:
+    """The position that a time stands for, and the time of a position; raises as `objects_then` does."""
+    place = _located(cluster_id, position, at)
+    return place.position, place.time
 
 
 def engine_at(*, cluster_id: int, position: Position) -> Walker:
@@ -111,7 +149,15 @@ def forget() -> None:
         _kept.clear()
 
 
-def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Moment:
+@dataclass(frozen=True, slots=True)
+class _Located:
+    cluster: Cluster
+    position: Position
+    target: Place | None
+    time: int
+
+
+def _located(cluster_id: int, position: Position | None, at: datetime | None) -> _Located:
     with transaction.atomic():
         follow.read_only_moment()
         cluster = journal.ends(cluster_id)
@@ -120,18 +166,42 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
             position = _position_at(cluster, at)
         target = step_at(cluster, position)
         time = _time_of(cluster, position, target) if at is None else microseconds(at)
+    return _Located(cluster, position, target, time)
+
+
+def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Moment:
+    place = _located(cluster_id, position, at)
+    position, target, time = place.position, place.target, place.time
     kept = _kept.pop(cluster_id, None)
     if target is None:
         objects = objects_at(cluster_id, position.rv)
         return Moment(cluster_id, position, time, 0, 0, 0, None, None, objects)
-    walker = _led(cluster, target, kept)
-    with walking.without_collecting():
-        earlier = None if kept is None else kept.objects
-        objects = objects_at(cluster_id, position.rv) if earlier is None or earlier.rv > position.rv else earlier
-        objects.advance(position.rv)
+    walker = _led(place.cluster, target, kept)
+    objects = _objects(cluster_id, position.rv, kept)
     _keep(cluster_id, _Kept(walker, objects))
     now = moment_of(walker.now)
     return Moment(cluster_id, position, time, *walker.place, walker.seq, now, walker.engine, objects)
+
+
+def _objects(cluster_id: int, rv: int, kept: _Kept | None) -> Objects:
+    """The kept ones led on to a position, or others where that lies behind them."""
+    with walking.without_collecting():
+        earlier = None if kept is None else kept.objects
+        objects = objects_at(cluster_id, rv) if earlier is None or earlier.rv > rv else earlier
+        objects.advance(rv)
+    return objects
+
+
+def _ended(cluster_id: int, target: Place | None) -> tuple[int, int]:
+    """Where the engine log ended after a step, of which retention may have left a checkpoint only, and its time."""
+    if target is None:
+        return 0, 0
+    of_step = {"cluster_id": cluster_id, "run": target[0], "step": target[1]}
+    step = EngineStep.objects.filter(**of_step).values_list("seq_to", "now_us").first()
+    if step is not None:
+        return step
+    seq, at = Checkpoint.objects.filter(**of_step).values_list("seq", "at").get()
+    return seq, microseconds(at)
 
 
 def _keep(cluster_id: int, made: _Kept) -> None:
@@ -205,13 +275,14 @@ def _led(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
 
 def _walker(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
     """The kept one when it is on the way and near, else one from where the fewest steps lead there."""
-    if kept is None or kept.walker.place > target or kept.walker.engine is None:
+    walker = None if kept is None else kept.walker
+    if walker is None or walker.place > target or walker.engine is None:
         return walking.start_before(cluster, target)
     begins = journal.begins(cluster.pk)
-    if kept.walker.rv < begins[0] or kept.walker.seq < begins[1]:
+    if walker.rv < begins[0] or walker.seq < begins[1]:
         return walking.start_before(cluster, target)  # the steps that lead on from it have been cleared away
-    nearer = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__gt=kept.walker.seq + NEAR)
+    nearer = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__gt=walker.seq + NEAR)
     if nearer.filter(run__lte=target[0]).exclude(engine=b"").exists():
         started = walking.start_before(cluster, target)
-        return started if started.seq > kept.walker.seq + NEAR else kept.walker
-    return kept.walker
+        return started if started.seq > walker.seq + NEAR else walker
+    return walker

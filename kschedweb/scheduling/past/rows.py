@@ -6,7 +6,7 @@ Attempts and events of which retention has left nothing are not among them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -172,19 +172,26 @@ def attempt_taken_back(row: Attempt, last: tuple[int, int, datetime] | None) -> 
 def events_at(cluster_id: int, seq: int, limit: int) -> list[views.EventView]:
     """The newest events that the scheduler had told of, as often as they were seen by then."""
     rows = list(Event.objects.filter(cluster_id=cluster_id, seq__gt=0, seq__lte=seq).order_by("-seq")[:limit])
-    counted = {row.seq for row in rows if row.count > 1}
-    last: dict[int, tuple[int, datetime]] = {}
-    if counted:
-        told = bulk.read_rows(
-            f"SELECT payload::text, at FROM {_LOG} WHERE cluster_id = %s AND seq > %s AND seq <= %s AND kind = %s"
-            " AND pod_uid = '' ORDER BY seq",
-            [cluster_id, min(counted), seq, LogKind.EVENT.value],
-        )
-        for payload, at in told:
-            last |= {event: (count, at) for event, count in orjson.loads(payload).get("counts", ()) if event in counted}
+    last = event_counts_at(cluster_id, [row.seq for row in rows if row.count > 1], seq)
     for row in rows:
         row.count, row.last_at = last.get(row.seq, (1, row.first_at))
     return [cluster_events.row_view(row) for row in rows]
+
+
+def event_counts_at(cluster_id: int, events: Collection[int], seq: int) -> dict[int, tuple[int, datetime]]:
+    """(count, when last) as of then of those events, named by their positions, that had been repeated by then."""
+    if not events:
+        return {}
+    counted = frozenset(events)
+    found: dict[int, tuple[int, datetime]] = {}
+    told = bulk.read_rows(
+        f"SELECT payload::text, at FROM {_LOG} WHERE cluster_id = %s AND seq > %s AND seq <= %s AND kind = %s"
+        " AND pod_uid = '' ORDER BY seq",
+        [cluster_id, min(counted), seq, LogKind.EVENT.value],
+    )
+    for payload, at in told:
+        found |= {event: (count, at) for event, count in orjson.loads(payload).get("counts", ()) if event in counted}
+    return found
 
 
 def throughput_at(cluster_id: int, position: tuple[int, int], since: datetime, until: datetime) -> views.Throughput:

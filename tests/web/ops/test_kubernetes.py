@@ -27,7 +27,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
         def granting(argv: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
             asked.append(argv)
-            return subprocess.CompletedProcess(argv, 0, json.dumps(GRANTED), "")
+            then = {"position": "12.34", "time": "2026-11-25T22:55:00Z"} if "--at" in argv else {}
+            return subprocess.CompletedProcess(argv, 0, json.dumps(GRANTED | then), "")
 
         monkeypatch.setattr(up, "read_status", lambda _: {"url": url})
         monkeypatch.setattr(subprocess, "run", granting)
@@ -72,6 +73,20 @@ def test_file_leads_to_the_cluster_and_the_last_line_says_how_its_token_is_ended
         f"try: kubectl --kubeconfig {file} get nodes",
         "to end the token: ./ksched kubeconfig demo --revoke demo-admin-1",
     ]
+
+
+def test_file_of_a_moment_leads_to_its_position_and_its_token_may_read_only(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "demo.yaml"
+    code, ((*_, cluster, role_word, role, _, _, at_word, at),) = run(HTTPS, "--at", "10m ago", "--out", str(file))
+    assert (code, cluster, role_word, role, at_word, at) == (0, "demo", "--role", "viewer", "--at", "10m ago")
+    written = yaml.safe_load(file.read_text())
+    assert written["clusters"][0]["cluster"]["server"] == f"{HTTPS}/k8s/demo/at/12.34"
+    assert written["current-context"] == "demo@12.34"
+    assert (
+        capsys.readouterr().out.splitlines()[0] == f"{file}: viewer of demo as it was at 12.34 (2026-11-25T22:55:00Z)"
+    )
 
 
 def test_token_is_ended_without_tls_too(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

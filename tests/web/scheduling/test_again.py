@@ -102,11 +102,11 @@ def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster) -> None:
     settle(lead(cluster))
     row = Attempt.objects.filter(cluster=cluster).order_by("seq")[7]
     first = made_again(row)
-    kept = moments._kept[cluster.pk].walker.engine
-    assert kept is not None
-    before = checkpoint.dump(kept)
+    kept = moments._kept[cluster.pk].walker
+    assert kept is not None and kept.engine is not None
+    before = checkpoint.dump(kept.engine)
     second = made_again(row)
-    assert moments._kept[cluster.pk].walker.engine is kept and checkpoint.dump(kept) == before
+    assert moments._kept[cluster.pk].walker is kept and checkpoint.dump(kept.engine) == before
     assert first.attempt is not None and second.attempt is not None
     assert first.attempt.node_name == second.attempt.node_name == row.node_name
 
