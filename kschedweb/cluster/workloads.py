@@ -29,8 +29,12 @@ def workload_list(cluster_id: int, limit: int) -> views.Workloads:
     return views.Workloads([workload_view(manifest) for manifest in own[:limit]], len(own))
 
 
-def workload_rows(cluster_id: int) -> list[dict[str, Any]]:
-    """The same, all of them, as columns: what a workload says in its manifest no table has by itself."""
+def workload_rows(cluster_id: int, manifests: Iterable[Manifest] | None = None) -> list[dict[str, Any]]:
+    """The same, all of them, as columns: what a workload says in its manifest no table has by itself.
+
+    `manifests`: those of the kinds at another time, instead of those there are.
+    """
+    own = _own(cluster_id) if manifests is None else _uncontrolled((one["metadata"]["uid"], one) for one in manifests)
     return [
         {
             "cluster_id": cluster_id,
@@ -46,7 +50,7 @@ def workload_rows(cluster_id: int) -> list[dict[str, Any]]:
             "updated": view.updated,
             "available": view.available,
         }
-        for uid, manifest in _own(cluster_id)
+        for uid, manifest in own
         for view in [workload_view(manifest)]
     ]
 
@@ -54,7 +58,11 @@ def workload_rows(cluster_id: int) -> list[dict[str, Any]]:
 def _own(cluster_id: int) -> list[tuple[str, Manifest]]:
     """uid and manifest of each."""
     rows = ApiObject.objects.filter(cluster_id=cluster_id, kind__in=KINDS).order_by("namespace", "name", "kind")
-    return [(uid, manifest) for uid, manifest in rows.values_list("uid", "manifest") if _controller(manifest) is None]
+    return _uncontrolled(rows.values_list("uid", "manifest"))
+
+
+def _uncontrolled(found: Iterable[tuple[str, Manifest]]) -> list[tuple[str, Manifest]]:
+    return [(uid, manifest) for uid, manifest in found if _controller(manifest) is None]
 
 
 def workload_detail(

@@ -3,7 +3,7 @@
 And reads of what tables once held: a query that begins with WITH is put under others of the same names as the tables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,12 @@ class Tables:
         """The query, which begins with WITH, asked of these."""
         text = query.lstrip()
         return f"WITH {''.join(f'{each}, ' for each in self.expressions)}{text.removeprefix('WITH ')}"
+
+    def before(self, add: Callable[[Any], str]) -> str:
+        """What a query that begins with SELECT begins with instead; `add` gives each value the name it has there."""
+        text, *rest = ", ".join(self.expressions).split("%s")
+        named = "".join(f"{add(value)}{part}" for value, part in zip(self.values, rest, strict=True))
+        return f"WITH {text}{named} " if self.expressions else ""
 
 
 PRESENT = Tables()

@@ -169,9 +169,23 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     then.add_argument(
         "at", metavar="WHEN", help='RV.SEQ, a time of the cluster\'s clock ("2026-11-25 22:55", UTC), or "10m ago"'
     )
-    then.add_argument("what", choices=["pods", "pod", "nodes", "node", "pending", "objects"], help="what to show")
-    then.add_argument("name", nargs="?", metavar="NAME", help="a pod ([NAMESPACE/]POD), a node, or a kind of objects")
-    then.add_argument("--json", action="store_true", help="print one JSON document")
+    then.add_argument(
+        "what",
+        choices=list(dict.fromkeys(["pods", "pod", "nodes", "node", "pending", "objects", *LISTS])),
+        help="what to show; pods and nodes without a query are printed as kubectl does",
+    )
+    then.add_argument(
+        "query",
+        nargs="*",
+        metavar="NAME|QUERY",
+        help="a pod ([NAMESPACE/]POD), a node, or a kind of objects; of a list which, as in `./ksched pods --help`",
+    )
+    then.add_argument("--sort", help="of a list: a column; --sort=-COLUMN downwards")
+    then.add_argument("--columns", metavar="NAME,...", help="of a list")
+    then.add_argument("--limit", type=int, default=50, help="of a list: rows at most, 0 for all (default: 50)")
+    print_as = then.add_mutually_exclusive_group()
+    print_as.add_argument("--json", action="store_true", help="print one JSON document")
+    print_as.add_argument("--csv", action="store_true", help="print all rows of a list as CSV")
 
     again = command("replay", "Make recorded steps of a cluster again, and compare them with their record.")
     data_dir(again)

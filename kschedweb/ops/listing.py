@@ -21,12 +21,18 @@ WIDEST = 60  # letters of a cell; --json and --csv have all
 
 def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print what the options ask for."""
-    wanted, query = LISTS[options.command], " ".join(options.query)
+    return shown(LISTS[options.command], data_dir, options)
+
+
+def shown(wanted: ListOf, data_dir: Path, options: argparse.Namespace, at: str | None = None) -> int:
+    """Print a list, as it is or as it was `at` a moment."""
+    query, sort = " ".join(options.query), options.sort or wanted.sort
     try:
         parse(query, wanted)
         client = connect(data_dir)
         url = f"/api/clusters/{cluster_id(client, options.cluster)}/lists/{wanted.name}"
-        asked = {"q": query, "sort": options.sort} | ({"columns": options.columns} if options.columns else {})
+        asked = {"q": query, "sort": sort} | ({"columns": options.columns} if options.columns else {})
+        asked |= {"at": at} if at is not None else {}
         if options.json or options.csv:
             form = "json" if options.json else "csv"
             sys.stdout.write(client.text(f"{url}/export.{form}?{urllib.parse.urlencode(asked)}"))

@@ -1,4 +1,7 @@
-"""`./ksched at CLUSTER WHEN …`: what the running service shows of a moment, in tables as kubectl prints them."""
+"""`./ksched at CLUSTER WHEN …`: what the running service shows of a moment, in tables as kubectl prints them.
+
+Lists that are asked by a query are printed as their own commands print them.
+"""
 
 import argparse
 import json
@@ -9,8 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kschedweb.ops import listing
 from kschedweb.ops.client import Client, Refused, cluster_id, connect
 from kschedweb.ops.telling import counts, number_of, table
+from kschedweb.query import LISTS
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.printing import cells
 from scheduler_core.apiserver.tables import columns
@@ -22,11 +27,17 @@ AT_ONCE = 1000
 
 def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print what was there; 1 when the service does not tell."""
-    what, name = options.what, options.name
-    if (name is not None) is not (what in NAMED):
+    what, words = options.what, options.query
+    if what in LISTS and (words or what not in KINDS or options.csv or options.sort or options.columns):
+        return listing.shown(LISTS[what], data_dir, options, options.at)
+    if what not in LISTS and (options.csv or options.sort or options.columns):
+        print(f"ksched: {what} is no list: it takes no --csv, --sort and --columns", file=sys.stderr)
+        return 2
+    if len(words) != (what in NAMED):
         wanted = "a kind" if what == "objects" else "a name" if what in NAMED else "no name"
         print(f"ksched: {what} takes {wanted}", file=sys.stderr)
         return 2
+    name = words[0] if words else None
     try:
         client = connect(data_dir)
         found = _asked(client, f"/api/clusters/{cluster_id(client, options.cluster)}", options.at, what, name)

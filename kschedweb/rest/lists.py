@@ -1,9 +1,11 @@
-"""Lists that are asked by a query (kschedweb.query): pages, completion, downloads, and the table of what there is."""
+"""Lists that are asked by a query (kschedweb.query): pages, completion, downloads, and the table of what there is.
+
+With `at` they are read as they were; the addresses of further pages name the position that it stands for.
+"""
 
 import base64
 import binascii
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -23,7 +25,9 @@ from kschedweb.common.streaming import stream
 from kschedweb.query import LISTS, ListOf, QueryError, Term, completion, list_of, parse
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.exports import csv_lines, json_array
+from kschedweb.scheduling.past import asking
 from kschedweb.traces import selectors
+from kschedweb.views import given
 from scheduler_core.api.times import moment_of
 
 WHAT = OpenApiParameter("what", str, OpenApiParameter.PATH, enum=list(LISTS))
@@ -41,20 +45,35 @@ class ListTableView(RestView):
         return views.lists()
 
 
-class ListedView(RestView):
+class AskedListView(RestView):
+    def opened(self, cluster_id: int, wanted: ListOf, query: views.ListFilter) -> dict[str, Any]:
+        """Where a list is read from and the time there: arguments of selectors. An answer of the past says which."""
+        at = given(query).get("at")
+        if at is None:
+            return {"now": moment_of(clock.now_of(cluster_id))}
+        then = asking.listed(cluster_id, wanted.name, at)
+        self.headers |= {asking.POSITION: str(then.position), asking.TIME: then.now.isoformat()}
+        return {"now": then.now, "tables": then.tables, "rows": then.rows}
+
+
+class ListedView(AskedListView):
     @extend_schema(parameters=[WHAT])
     def get(self, request: Request, cluster_id: int, what: str, query: views.ListQuery) -> views.Listed:
         """List pods, attempts, … that a query asks for, in any order, with their total."""
-        wanted, terms, now = _asked(cluster_id, what, query)
+        wanted, terms = _asked(cluster_id, what, query)
         sort = _sort(wanted, query.sort)
         after = None if query.cursor is UNSET else _place(query.cursor, sort)
+        opened = self.opened(cluster_id, wanted, query)
         try:
-            page = selectors.list_page(cluster_id, wanted, terms, sort=sort, limit=query.limit, now=now, after=after)
+            page = selectors.list_page(cluster_id, wanted, terms, sort=sort, limit=query.limit, after=after, **opened)
         except ValueError:
             raise _no_cursor() from None
-        total = None if after is not None else selectors.list_total(cluster_id, wanted, terms, now=now)
-        next_page = None if page.next is None else _cursor(sort, page.next)
-        address = next_page and replace_query_param(request.build_absolute_uri(), "cursor", next_page)
+        total = None if after is not None else selectors.list_total(cluster_id, wanted, terms, **opened)
+        if page.next is None:
+            return views.Listed(page.rows, total, None)
+        address = replace_query_param(request.build_absolute_uri(), "cursor", _cursor(sort, page.next))
+        if asking.POSITION in self.headers:
+            address = replace_query_param(address, "at", self.headers[asking.POSITION])
         return views.Listed(page.rows, total, address)
 
 
@@ -69,7 +88,7 @@ class ListCompletionView(RestView):
         return views.ListCompletion(found.at, found.end, found.options)
 
 
-class ListExportView(RestView):
+class ListExportView(AskedListView):
     @extend_schema(
         parameters=[WHAT, OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMS))],
         responses={(200, "text/csv"): OpenApiTypes.STR, (200, "application/json"): ROWS},
@@ -79,11 +98,12 @@ class ListExportView(RestView):
     ) -> StreamingHttpResponse:
         """Download all rows that a query asks for, in the order and columns asked for, as CSV or one JSON array."""
         cluster = cluster_selectors.cluster_get(cluster_id)
-        wanted, terms, now = _asked(cluster_id, what, query)
+        wanted, terms = _asked(cluster_id, what, query)
         if form not in FORMS:
             raise NotFoundError("there is no such form", form=form)
         columns = _columns(wanted, query.columns)
-        found = selectors.list_rows(cluster_id, wanted, terms, sort=_sort(wanted, query.sort), now=now)
+        sort, opened = _sort(wanted, query.sort), self.opened(cluster_id, wanted, query)
+        found = selectors.list_rows(cluster_id, wanted, terms, sort=sort, **opened)
         pages = ([{name: row[name] for name in columns} for row in rows] for rows in found)
         chunks = csv_lines(pages, columns) if form == "csv" else json_array(pages)
         return stream(
@@ -95,15 +115,15 @@ class ListExportView(RestView):
         )
 
 
-def _asked(cluster_id: int, what: str, query: views.ListFilter) -> tuple[ListOf, Sequence[Term], datetime]:
-    """List, terms, and the time in the cluster. NotFoundError, QueryRefusedError."""
+def _asked(cluster_id: int, what: str, query: views.ListFilter) -> tuple[ListOf, Sequence[Term]]:
+    """List and terms. NotFoundError, QueryRefusedError."""
     cluster_selectors.cluster_get(cluster_id)
     wanted = _list(what)
     try:
         terms = parse(query.q, wanted)
     except QueryError as error:
         raise QueryRefusedError(error.message, at=error.at, end=error.end) from None
-    return wanted, terms, moment_of(clock.now_of(cluster_id))
+    return wanted, terms
 
 
 def _list(what: str) -> ListOf:

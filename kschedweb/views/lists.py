@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from kschedweb.query import LISTS
 from kschedweb.query.keys import GRAMMAR, form_of
 from kschedweb.query.keys import KEYS as KNOWN
-from kschedweb.views.base import Input, View, doc, number, text
+from kschedweb.views.base import AtQuery, Input, View, doc, number, text
 
 _KEYS = "; ".join(f"{one.name}: {' '.join(form_of(KNOWN[key]) for key in one.keys)}" for one in LISTS.values())
 _COLUMNS = "; ".join(f"{one.name}: {', '.join(column.name for column in one.columns)}" for one in LISTS.values())
@@ -72,8 +72,8 @@ class ListCompletion(View):
     options: Sequence[str]
 
 
-class ListFilter(Input):
-    """Which rows, in which order."""
+class ListFilter(AtQuery):
+    """Which rows, of which moment, in which order."""
 
     q: Annotated[str, text(LONGEST, f"{' '.join(GRAMMAR)} Keys of {_KEYS}.", least=0)] = ""
     sort: Annotated[str, text(64, f"a column, after `-` downwards. Columns of {_COLUMNS}.")] | UnsetType = UNSET

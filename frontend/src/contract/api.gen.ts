@@ -2427,6 +2427,8 @@ export interface components {
         };
         /** @description Which rows and columns. */
         readonly ListExportQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /**
              * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
@@ -2437,8 +2439,10 @@ export interface components {
             /** @description names with commas between them; those shown at first when left out */
             readonly columns?: string;
         };
-        /** @description Which rows, in which order. */
+        /** @description Which rows, of which moment, in which order. */
         readonly ListFilter: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /**
              * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
@@ -2475,6 +2479,8 @@ export interface components {
         };
         /** @description Which page of which rows. */
         readonly ListQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /**
              * @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<.
              * @default
@@ -4709,6 +4715,8 @@ export interface operations {
     readonly Listed_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description from `next` of another page */
                 readonly cursor?: string;
                 /** @description of the rows in one page */
@@ -4784,6 +4792,8 @@ export interface operations {
     readonly ListExport_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description names with commas between them; those shown at first when left out */
                 readonly columns?: string;
                 /** @description Terms with spaces between them must all hold; `-` before a term: it must not. A comma separates values of which one must hold; text with spaces, commas or colons stands in quotes. Keys of pods: status: ns: node: owner: plugin: reason: profile: priority> priority< age> age< attempts> attempts< result:; attempts: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; preemptions: ns: node: plugin: reason: profile: age> age< attempts> attempts< result:; nodes: status: node:; workloads: status: ns: kind: age> age<; events: type: ns: kind: reason: age> age<; changes: operation: ns: kind: actor: age> age<. */

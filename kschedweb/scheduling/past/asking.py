@@ -12,6 +12,7 @@ from kschedweb.common.errors import ApplicationError
 from kschedweb.common.turns import Turns
 from kschedweb.scheduling.past import moments
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past.lists import ListThen, list_then
 from kschedweb.scheduling.past.moments import ObjectsThen, Position
 from kschedweb.scheduling.past.standing import Now, Standing, Then
 from kschedweb.traces.models import Checkpoint
@@ -94,6 +95,15 @@ def objects(cluster_id: int, at: str) -> Iterator[ObjectsThen]:
     """The objects of the cluster as they were; raises as `standing` does, but for NotReplayableError."""
     with _asked(cluster_id, at, moments.objects_then) as found:
         yield found
+
+
+def listed(cluster_id: int, what: str, at: str) -> ListThen:
+    """What a list was read from; raises as `standing` does, for lists other than that of pods as `objects`."""
+    if what == "pods":
+        with _asked(cluster_id, at, moments.moment) as moment:
+            return Then(moment).list_of_pods()
+    with objects(cluster_id, at) as found:
+        return list_then(what, found)
 
 
 def located(cluster_id: int, at: str) -> tuple[Position, datetime]:

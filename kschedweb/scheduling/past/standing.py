@@ -19,12 +19,13 @@ from kschedweb.common import bulk
 from kschedweb.common.reading import Tables
 from kschedweb.scheduling import selectors as scheduling_selectors
 from kschedweb.scheduling.past import rows
-from kschedweb.scheduling.past.moments import Moment
+from kschedweb.scheduling.past.lists import ListThen, pods_then
+from kschedweb.scheduling.past.moments import Moment, ObjectsThen
 from kschedweb.traces import selectors as trace_selectors
 from kschedweb.traces.models import Attempt
 from kschedweb.traces.selectors import live
 from kschedweb.traces.selectors.history import with_names
-from scheduler_core.api.times import moment_of
+from scheduler_core.api.times import microseconds, moment_of
 
 Manifest = dict[str, Any]
 
@@ -279,6 +280,14 @@ class Then:
 
     def overcommitted(self) -> Sequence[views.Overcommit]:
         return selectors.node_overcommit(self._id, self._tables)
+
+    def list_of_pods(self) -> ListThen:
+        """What the list of pods is read from."""
+        moment = self._moment
+        stepped_at = 0 if moment.now is None else microseconds(moment.now)
+        found = ObjectsThen(self._id, moment.position, moment.at, moment.seq, stepped_at, moment.objects)
+        queue = [{"pod_uid": view.uid, "queue": view.queue} for view in self._queue]
+        return pods_then(found, queue, self._settings.profiles)
 
     @cached_property
     def _tables(self) -> Tables:

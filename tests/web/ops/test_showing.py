@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
-from kschedweb.ops import showing
+from kschedweb.ops import listing, showing
 from kschedweb.ops.client import Refused
+from kschedweb.query import LISTS
 from tests.web import rest
 from tests.web.ops.conftest import Command, Said, Service
+from tools import cli
 
 AT = "2026-11-25T22:55:00+00:00"
 CREATED = "2026-11-25T22:45:00Z"
@@ -72,7 +74,9 @@ def test_reasons_of_pending_pods_are_printed(command: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("pods", "p1"), "pods takes no name"),
+        (("pending", "p1"), "pending takes no name"),
+        (("pod", "p1", "p2"), "pod takes a name"),
+        (("pod", "p1", "--csv"), "pod is no list: it takes no --csv, --sort and --columns"),
         (("pod",), "pod takes a name"),
         (("objects",), "objects takes a kind"),
     ],
@@ -80,3 +84,45 @@ def test_reasons_of_pending_pods_are_printed(command: Command) -> None:
 def test_name_is_given_where_there_is_one(command: Command, words: tuple[str, ...], problem: str) -> None:
     said, _ = show(command, "5.7", *words)
     assert (said.code, said.err) == (2, f"ksched: {problem}\n")
+
+
+class Listing:
+    """Has one row in every list."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, str]]] = []
+
+    def all(self, path: str) -> list[dict[str, Any]]:
+        return [{"id": 3, "name": "prod"}]
+
+    def call(self, method: str, path: str) -> tuple[int, Any]:
+        address = urlsplit(path)
+        what = address.path.rpartition("/")[2]
+        self.asked.append((what, {name: value for name, (value,) in parse_qs(address.query).items()}))
+        row = dict.fromkeys(column.name for column in LISTS[what].columns)
+        return 200, {"results": [row], "total": 1, "next": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("pods", "status:pending", "ns:web"), ("pods", {"q": "status:pending ns:web", "sort": "namespace"})),
+        (("pods", "--sort=-attempts"), ("pods", {"sort": "-attempts"})),
+        (("attempts",), ("attempts", {"sort": "-seq"})),
+        (("nodes", "status:ready"), ("nodes", {"q": "status:ready", "sort": "name"})),
+    ],
+)
+def test_lists_are_printed_as_their_commands_print_them(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    asked: tuple[str, dict[str, str]],
+) -> None:
+    service = Listing()
+    monkeypatch.setattr(listing, "connect", lambda data_dir: service)
+    assert showing.show(data_dir=Path("data"), options=cli.parser().parse_args(["at", "prod", "10m ago", *words])) == 0
+    ((what, query),) = service.asked
+    assert (what, query) == (asked[0], {"at": "10m ago", "limit": "50", **asked[1]})
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0].split()[0] in ("NAMESPACE", "SEEN", "NAME")
+    assert said.err == f"1 {asked[0].removesuffix('s')}\n"

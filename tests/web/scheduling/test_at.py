@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.query import LISTS
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import asking, walking
 from kschedweb.scheduling.runner.host import EngineHost
@@ -30,6 +31,16 @@ pytestmark = pytest.mark.usefixtures("nothing_kept")
 LISTED = ("Pod", "Node", "PriorityClass", "Event")
 LEAST = 25  # positions
 _serial = itertools.count(1)
+QUERIES = (
+    "pods?q=status:pending&sort=-attempts",
+    "pods?q=status:unschedulable plugin:NodeResourcesFit reason:cpu",
+    "pods?q=-status:bound result:unschedulable&sort=status",
+    "attempts?q=attempts>1&sort=-duration",
+    "attempts?q=result:scheduled -node:n00*&sort=seen",
+    "nodes?q=-status:ready&sort=-pods",
+    "events?q=type:Warning&sort=-times",
+    "changes?q=kind:Pod operation:updated&sort=name",
+)
 
 
 @dataclass
@@ -61,6 +72,8 @@ class Seen(living.Lived):
             "pending/pods?limit=7",
             *(f"objects?kind={kind}&limit=9" for kind in LISTED),
             *some,
+            *(f"lists/{what}?limit=1000" for what in LISTS),
+            *(f"lists/{path}&limit=1000" for path in QUERIES),
         ]
 
 

@@ -1,4 +1,4 @@
-"""Pages of a list by key, and its total.
+"""Pages of a list by key, and its total; of the past where `tables` and `rows` are given that were of then.
 
 A page begins after the last row of the one before, by the values it is sorted by and then by its key, whatever was
 added or removed meanwhile; nothing is skipped by counting, so a later page costs what the first does.
@@ -12,8 +12,9 @@ from typing import Any, Final
 import msgspec
 from django.db import connection
 
+from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.query import Form, ListOf, Term
-from kschedweb.traces.selectors.lists.sources import SOURCES, Source
+from kschedweb.traces.selectors.lists.sources import SOURCES, Rows, Source
 from kschedweb.traces.selectors.lists.sql import Parameters
 
 ROWS_AT_ONCE: Final = 500
@@ -53,13 +54,23 @@ def list_page(
     limit: int,
     now: datetime,
     after: Place | None = None,
+    tables: Tables = PRESENT,
+    rows: Rows | None = None,
 ) -> ListPage:
     """A page in an order of `wanted.sorts`. ValueError when `after` is no place in that order."""
-    return _page(SOURCES[wanted.name].parameters(cluster_id, now), wanted, terms, sort=sort, limit=limit, after=after)
+    parameters = SOURCES[wanted.name].parameters(cluster_id, now, rows)
+    return _page(parameters, tables, wanted, terms, sort=sort, limit=limit, after=after)
 
 
 def _page(
-    parameters: Parameters, wanted: ListOf, terms: Sequence[Term], *, sort: str, limit: int, after: Place | None
+    parameters: Parameters,
+    tables: Tables,
+    wanted: ListOf,
+    terms: Sequence[Term],
+    *,
+    sort: str,
+    limit: int,
+    after: Place | None,
 ) -> ListPage:
     source = SOURCES[wanted.name]
     where = source.where(terms, parameters)
@@ -72,7 +83,7 @@ def _page(
     direction = " DESC" if sort.startswith("-") else ""
     shown = [source.columns[column.name] for column in wanted.columns]
     tail = f"ORDER BY {', '.join(f'{key}{direction}' for key in keys)} LIMIT {parameters.add(limit + 1)}"
-    found = _read(source, [*shown, *keys], where, tail, parameters)
+    found = _read(source, tables, [*shown, *keys], where, tail, parameters)
     rows = [dict(zip((column.name for column in wanted.columns), map(_cell, row), strict=False)) for row in found]
     is_last = len(found) <= limit
     place = None if is_last else [_placed(value) for value in found[limit - 1][len(shown) :]]
@@ -80,24 +91,39 @@ def _page(
 
 
 def list_rows(
-    cluster_id: int, wanted: ListOf, terms: Sequence[Term], *, sort: str, now: datetime
+    cluster_id: int,
+    wanted: ListOf,
+    terms: Sequence[Term],
+    *,
+    sort: str,
+    now: datetime,
+    tables: Tables = PRESENT,
+    rows: Rows | None = None,
 ) -> Iterator[Sequence[Row]]:
     """All rows, in pages; rows that are in no table are made once for all of them."""
-    given = SOURCES[wanted.name].parameters(cluster_id, now)
+    given = SOURCES[wanted.name].parameters(cluster_id, now, rows)
     after: Place | None = None
     while True:
-        page = _page(Parameters(given), wanted, terms, sort=sort, limit=ROWS_AT_ONCE, after=after)
+        page = _page(Parameters(given), tables, wanted, terms, sort=sort, limit=ROWS_AT_ONCE, after=after)
         yield page.rows
         if (after := page.next) is None:
             return
 
 
-def list_total(cluster_id: int, wanted: ListOf, terms: Sequence[Term], *, now: datetime) -> int:
+def list_total(
+    cluster_id: int,
+    wanted: ListOf,
+    terms: Sequence[Term],
+    *,
+    now: datetime,
+    tables: Tables = PRESENT,
+    rows: Rows | None = None,
+) -> int:
     """Count all rows."""
     source = SOURCES[wanted.name]
-    parameters = source.parameters(cluster_id, now)
+    parameters = source.parameters(cluster_id, now, rows)
     where = source.where(terms, parameters)
-    total: int = _read(source, ["count(*)"], where, "", parameters)[0][0]
+    total: int = _read(source, tables, ["count(*)"], where, "", parameters)[0][0]
     return total
 
 
@@ -108,13 +134,16 @@ def order_of(wanted: ListOf, sort: str) -> Sequence[str]:
 
 
 def _read(
-    source: Source, selected: Sequence[str], where: str, tail: str, parameters: Parameters
+    source: Source, tables: Tables, selected: Sequence[str], where: str, tail: str, parameters: Parameters
 ) -> list[tuple[Any, ...]]:
     """Join what the statement names."""
     rest = f"{', '.join(selected)} {where} {tail}"
     joins = " ".join(join for alias, join in source.joins.items() if f"{alias}." in rest)
+    before = tables.before(parameters.add)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(selected)} FROM {source.table} {joins} WHERE {where} {tail}", parameters)
+        cursor.execute(
+            f"{before}SELECT {', '.join(selected)} FROM {source.table} {joins} WHERE {where} {tail}", parameters
+        )
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
 

@@ -38,6 +38,7 @@ _DURATION = (
     "coalesce((attempt.last_repeat->>'duration_us')::bigint,"
     " CASE WHEN attempt.repeat_count = 0 THEN attempt.duration_us END)"
 )
+Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +56,19 @@ class Source:
     rejections: str = ""
     rejected: str = "true"
     only: str = "true"
-    made: Callable[[int], Sequence[Mapping[str, Any]]] | None = None
+    made: Callable[[int], Rows] | None = None
 
     @property
     def alias(self) -> str:
         return self.table.partition(" AS ")[2].partition(" ")[0]
 
-    def parameters(self, cluster_id: int, now: datetime) -> Parameters:
-        """Those of every statement."""
-        rows = {} if self.made is None else {"rows": bulk.json_text(self.made(cluster_id))}
-        return Parameters(cluster=cluster_id, now=now, **rows)
+    def parameters(self, cluster_id: int, now: datetime, rows: Rows | None = None) -> Parameters:
+        """Those of every statement; `rows` instead of those that are made now."""
+        if self.made is None:
+            return Parameters(cluster=cluster_id, now=now)
+        return Parameters(
+            cluster=cluster_id, now=now, rows=bulk.json_text(self.made(cluster_id) if rows is None else rows)
+        )
 
     def where(self, terms: Sequence[Term], parameters: Parameters) -> str:
         """The condition of all terms."""
