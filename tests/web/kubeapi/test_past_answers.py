@@ -23,9 +23,9 @@ from kschedweb.traces.models import Checkpoint
 from scheduler_core.apiserver.answers import Status
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import PutObjects, cluster, put_objects
+from tests.web.scheduling.conftest import cluster, put
 
-__all__ = ["cluster", "put_objects"]
+__all__ = ["cluster"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
 
 LEAST = 25  # positions
@@ -74,14 +74,12 @@ def _nothing_kept() -> Iterator[None]:
     moments.forget()
 
 
-def test_past_is_answered_as_the_present_was(
-    cluster: Cluster, put_objects: PutObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_past_is_answered_as_the_present_was(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects, events with their counts, and the versions of lists."""
     monkeypatch.setattr(living, "Lived", Seen)
     monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of cannot be shown again
     monkeypatch.setattr(answering, "ensure_bootstrapped", lambda _: None)
-    seen = living.live(cluster, put_objects, rounds=8)
+    seen = living.live(cluster, rounds=10)
     assert isinstance(seen, Seen) and len(seen.answers) >= LEAST
     events = set()
     for at in Random(5).sample(list(seen.answers), len(seen.answers)):
@@ -99,8 +97,8 @@ def refused(cluster: Cluster, at: str, method: str = "GET", path: str = "/api/v1
     return error.value.status
 
 
-def test_what_is_gone_or_has_not_come_is_refused_with_a_status(cluster: Cluster, put_objects: PutObjects) -> None:
-    lived = living.live(cluster, put_objects, rounds=3)
+def test_what_is_gone_or_has_not_come_is_refused_with_a_status(cluster: Cluster) -> None:
+    lived = living.live(cluster, rounds=3)
     cluster.refresh_from_db()
     for at in (f"{cluster.rv}.{cluster.seq + 1}", "2190-01-01", "yesterday", ""):
         status = refused(cluster, at)
@@ -141,8 +139,8 @@ def test_secrets_are_not_shown(cluster: Cluster, path: str) -> None:
     assert (status.code, status.reason) == (403, "Forbidden") and "not shown of the past" in status.message
 
 
-def test_kubeconfig_names_the_position_that_words_stand_for(cluster: Cluster, put_objects: PutObjects) -> None:
-    put_objects(cluster, [rest.node("n1")])
+def test_kubeconfig_names_the_position_that_words_stand_for(cluster: Cluster) -> None:
+    put(cluster, rest.node("n1"))
     cluster.refresh_from_db()
     found = granting.moment(cluster.name, "0s ago")
     assert found["position"] == f"{cluster.rv}.{cluster.seq}" and found["time"].endswith("Z")

@@ -92,7 +92,7 @@ def timeless(told: dict[str, Any]) -> dict[str, Any]:
     if "throughput" in told:
         del told["throughput"]["since_ms"], told["throughput"]["until_ms"]
     for each in told.get("results", ()):
-        if each["repeat_count"]:
+        if each.get("repeat_count"):
             del each["last_durations"]  # of a repeat before the last one they are not kept
     return told
 
