@@ -52,7 +52,7 @@ WORDS = {
 _CHANGE = ("cluster_id", "rv", "kind", "namespace", "name", "uid", "operation", "object", "actor", "at")
 _POD = ("cluster_id", "namespace", "name", "uid", "rv", "node_name", "phase", "priority", "scheduler_name",
     "nominated_node_name", "gated", "requests", "created_at", "condition_reason", "condition_message",
-    "manifest")  # fmt: skip
+    "owner", "manifest")  # fmt: skip
 
 
 def name_of(draw: Random, number: int) -> str:
@@ -81,7 +81,7 @@ def pods(cluster_id: int) -> Iterator[tuple[Any, ...]]:
         bound = number >= PENDING
         yield (cluster_id, ("shop", "n3")[number % 2], name_of(draw, GONE + number), f"p{number}", 1,
             f"node-{number % NODES}" if bound else "", "Running" if bound else "Pending", 0, "default-scheduler", "",
-            False, bulk.json_text({"cpu": 100}), at, "", "", content)  # fmt: skip
+            False, bulk.json_text({"cpu": 100}), at, "", "", "", content)  # fmt: skip
 
 
 @pytest.fixture
