@@ -48,20 +48,20 @@ def test_pending_reasons_tell_the_amounts_of_the_pod_that_lacks_least(cluster: C
     put(
         cluster,
         make_node("n2").capacity(cpu="2", memory="8Gi", pods="10").taint("gpu", "a100", "NoSchedule"),
-        *(make_pod(f"asks-{cpu}").req(cpu=str(cpu)) for cpu in (20, 16, 64)),
+        *(make_pod(name).req(cpu=cpu) for name, cpu in (("first", "20"), ("last", "16"), ("most", "64"))),
     )
     settle(host)
     cpu, tainted = get(cluster, "pending")["reasons"]
     assert (cpu["reason"], cpu["pods"]) == ("Insufficient cpu", 4)
     assert cpu["amounts"] == [
         {
-            "pods": 4, "asked_least": 16_000, "asked_most": 64_000, "pod": "default/asks-16",
+            "pods": 4, "asked_least": 16_000, "asked_most": 64_000, "pod": "default/last",
             "amounts": LACKS_CPU | {"asked": 16_000},
         }
     ]  # fmt: skip
     (about,) = tainted["amounts"]
     assert (about["pods"], about["asked_least"], about["amounts"]["subject"]) == (3, None, taint)
-    assert about["pod"] == "default/asks-16"  # the first of those that came together
+    assert about["pod"] == "default/first"  # of those that came together
 
 
 def test_attempts_stored_before_there_were_amounts_are_read(cluster: Cluster, host: EngineHost) -> None:
