@@ -154,6 +154,13 @@ describe("a moment in the past", () => {
     expect(asked.at(-1)).toBe("GET /api/clusters/1/workloads");
   });
 
+  it("stands, once it is played, for itself and no longer for the words it was asked for in", async () => {
+    await past("10m ago");
+    if (!store.state) throw new Error("nothing is shown");
+    store.played({ ...store.state, cursor: [40, 50] }, 7, false);
+    expect(store.moment).toEqual({ wanted: "40.50", position: "40.50", asked: THEN, time: 7 });
+  });
+
   it("is left with its cluster", async () => {
     await past();
     store.watch(2);

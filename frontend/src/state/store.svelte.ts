@@ -16,7 +16,7 @@ const TOO_MANY = 429;
 
 /** A moment in the past, as it is shown. */
 export interface Moment {
-  /** How the address said it. */
+  /** How the address said it; the position itself while the past is played, which the address follows by itself. */
   readonly wanted: string;
   /** Of both logs, as the address says it. */
   readonly position: string;
@@ -214,7 +214,7 @@ class Store {
   played(state: State, time: number, asked: boolean): void {
     if (!this.moment) return;
     const position = state.cursor.join(".");
-    this.moment = { ...this.moment, position, time, asked: asked ? position : this.moment.asked };
+    this.moment = { wanted: position, position, time, asked: asked ? position : this.moment.asked };
     if (asked) askAt(position);
     this.state = state;
     this.time = stoppedAt(time);

@@ -37,8 +37,9 @@ def beginning(cluster_id: int) -> views.TimelineBeginning:
 def timeline(
     cluster_id: int, *, begins: views.TimelineBeginning, since: datetime, until: datetime, buckets: int
 ) -> views.Timeline:
-    """What happened in [since, until): counts of whole seconds, or of minutes where only these are kept."""
-    since_ms = milliseconds(since) // _SECOND_MS * _SECOND_MS
+    """What happened in [since, until), from the second in which `since` lies, since attempts are counted by second."""
+    since = since.replace(microsecond=0)
+    since_ms = milliseconds(since)
     length = max(_SECOND_MS, -(-(milliseconds(until) - since_ms) // buckets // _SECOND_MS) * _SECOND_MS)
     parts = _Parts(cluster_id, since_ms, length, since, until)
     results = parts.results()

@@ -70,6 +70,16 @@ describe("the line", () => {
     await vi.waitFor(() => expect(at()).toBe(want));
   });
 
+  it("says how long a part of time is drawn", async () => {
+    await strip();
+    const lengths = () => [...document.querySelectorAll("[aria-label='Span of the line'] button")];
+    const pressed = () => lengths().map((one) => one.getAttribute("aria-pressed"));
+    expect(pressed()).toEqual(["true", "false", "false", "false"]);
+    (lengths()[2] as HTMLButtonElement).click();
+    flushSync();
+    expect(pressed()).toEqual(["false", "false", "true", "false"]);
+  });
+
   it("goes where the field says", async () => {
     await strip();
     const field = document.querySelector("input") as HTMLInputElement;
