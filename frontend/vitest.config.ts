@@ -4,5 +4,11 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   plugins: [svelte()],
   resolve: { conditions: ["browser"] },
-  test: { environment: "happy-dom", isolate: false, setupFiles: "src/test_setup.ts", include: ["src/**/*.test.ts"], testTimeout: 20_000 },
+  test: {
+    environment: "happy-dom",
+    isolate: false,
+    setupFiles: "src/test_setup.ts",
+    include: ["src/**/*.test.ts"],
+    testTimeout: 20_000,
+  },
 });

@@ -106,9 +106,17 @@ def test_what_was_shown_an_hour_ago_is_shown_again(
     panel = page.get_by_role("complementary", name="Pod default/waits")
     expect(panel).to_contain_text("Insufficient cpu")
 
-    # What is known only of the present says so.
+    # Lists have the rows of then.
     page.goto(f"{own.address}?list=pods&at={then}")
-    expect(page.get_by_role("main")).to_contain_text("known only as it is now")
+    expect(page.get_by_role("grid", name="Pods").locator("[data-row]")).to_have_count(2)
+    page.goto(f"{own.address}?list=nodes&at={then}")
+    expect(page.get_by_role("grid", name="Nodes").locator("[data-row]")).to_contain_text("room")
+    downloaded = page.request.get(page.get_by_role("link", name="JSON", exact=True).evaluate("link => link.href"))
+    assert [row["name"] for row in downloaded.json()] == ["room"]
+
+    # What is known only of the present says so.
+    page.goto(f"{own.address}/config?at={then}")
+    expect(page.get_by_role("dialog")).to_contain_text("known only as it is now")
 
     # A link within the page stays at the moment; the way back is one click.
     page.goto(f"{own.address}?at={then}")

@@ -1,6 +1,6 @@
 /**
- * What is asked of the service while a moment in the past is shown, and which routes show it. Those that take `at` are found in the contract: a route that is missing here, or that takes
- * it no longer, does not compile.
+ * What is asked of the service while a moment in the past is shown, and which routes show it. Those that take `at` are
+ * found in the contract: a route that is missing here, or that takes it no longer, does not compile.
  */
 import type { paths } from "../contract/api.gen";
 
@@ -18,6 +18,8 @@ type WithAt = { [Path in keyof paths]: TakesAt<Path> }[keyof paths];
 
 /** Routes whose query may have `at`, the moment that is shown. */
 export const WITH_AT = {
+  "/api/clusters/{cluster_id}/lists/{what}": true,
+  "/api/clusters/{cluster_id}/lists/{what}/export.{form}": true,
   "/api/clusters/{cluster_id}/nodes/{name}": true,
   "/api/clusters/{cluster_id}/objects": true,
   "/api/clusters/{cluster_id}/objects/{kind}/{name}": true,
@@ -35,13 +37,17 @@ export const WITH_AT = {
 /** The one that says itself which moment it reads: the socket's is the present while the past is still shown. */
 const SAYS_ITSELF = "/api/clusters/{cluster_id}/snapshot/columns" satisfies keyof paths;
 
-/** Routes about what is stored, which is the same at any moment, and those whose span of time is asked for. */
+/**
+ * Routes about what is stored, which is the same at any moment, those whose span of time is asked for, and what helps to
+ * write a question.
+ */
 const STORED: readonly (keyof paths)[] = [
   "/api/clusters/{cluster_id}",
   "/api/clusters/{cluster_id}/attempts/{seq}",
   "/api/clusters/{cluster_id}/attempts/{seq}/again",
   "/api/clusters/{cluster_id}/attempts/{seq}/preemption",
   "/api/clusters/{cluster_id}/frames",
+  "/api/clusters/{cluster_id}/lists/{what}/completion",
   "/api/clusters/{cluster_id}/scheduler-config/versions",
   "/api/clusters/{cluster_id}/scheduler-config/versions/{version}",
   "/api/clusters/{cluster_id}/throughput",

@@ -1,6 +1,6 @@
 /**
  * The rows of one list, page by page. While only the first page is there it is asked again every few seconds; once more is
- * read nothing moves under the reader, who can ask again.
+ * read, or the past is, nothing moves under the reader, who can ask again.
  */
 import { type ApiError, api, apiError, cursorOf, type ListName } from "../api/client";
 import type { Listed, ListFilter } from "../contract/api.gen";
@@ -24,11 +24,11 @@ export class ListedRows {
   constructor(private readonly what: ListName) {}
 
   /** For use in an effect: asks now and again until the returned function is called. */
-  follow(id: number, query: ListFilter): () => void {
+  follow(id: number, query: ListFilter, isPast = false): () => void {
     this.question = { id, query };
     void this.refresh();
     const timer = setInterval(() => {
-      if (this.pages <= 1 && !this.isAsking && !document.hidden) void this.refresh();
+      if (!isPast && this.pages <= 1 && !this.isAsking && !document.hidden) void this.refresh();
     }, AGAIN_MS);
     return () => {
       this.turn += 1;
