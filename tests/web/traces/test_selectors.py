@@ -350,7 +350,7 @@ def test_attempt_list_takes_the_same_queries_for_many_attempts(
     for seq in range(1, 30):
         make_attempt(cluster, seq, pod_uid=uid, attempt=seq)
     client = logged_in()
-    with django_assert_num_queries(5):  # session, user, pod, attempts, whether the cluster is there still
+    with django_assert_num_queries(6):  # session, user, cluster, pod, attempts, whether the cluster is there still
         page = client.get(f"/api/clusters/{cluster.pk}/pods/default/p1/attempts?limit=10").json()
     assert len(page["results"]) == 10 and page["next"]
     assert Node.objects.count() == 1
