@@ -190,6 +190,18 @@ class Service:
         found: dict[str, Any] = answer
         return found
 
+    def replay(self, cluster: str, *words: str) -> dict[str, Any]:
+        """What `./ksched replay` says of a cluster; where nothing could be made again, `reason` alone."""
+        command = [sys.executable, "-P", "-m", "kschedweb.ops.cli", "replay", cluster, "--json", *words]
+        done = subprocess.run(
+            [*command, "--data-dir", str(self.data)], cwd=ROOT, env=self.environment, capture_output=True, text=True
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        if done.returncode == 2:
+            return {"reason": done.stderr.strip()}
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
     # Rows
 
     def connect(self) -> "psycopg.Connection[Any]":

@@ -123,6 +123,7 @@ def weather(
     settled = time.monotonic() - ended_at
     with service.connect() as connection:
         found = audit.problems(connection, cluster_id, workload)
+    found += not_made_again(service, "stormy", attempts(service, cluster_id))
     figures = "\n".join(
         [
             f"lease {lease}, {nodes} nodes, seed {SEED}",
@@ -141,6 +142,15 @@ def weather(
     assert not found, "\n".join([figures, *found])
     assert not is_timed or (survivor <= lease.survivor_within and anew <= lease.anew_within), figures
     return figures
+
+
+def not_made_again(service: Service, cluster: str, cycles: int) -> list[str]:
+    """What keeps the whole history of a cluster from being the same when it is made again."""
+    told = service.replay(cluster)
+    found = [] if told.get("difference") is None else [f"the history differs: {told['difference']}"]
+    if told.get("cycles") != cycles:
+        found.append(f"of {cycles} cycles {told.get('cycles')} were made again: {told['reason']}")
+    return found
 
 
 def after_last_kill(

@@ -30,7 +30,7 @@ from schemathesis import GenerationMode  # noqa: E402
 from schemathesis import checks as general  # noqa: E402
 from schemathesis.specs.openapi import checks as openapi  # noqa: E402
 
-FEW, MANY = 4, 60  # examples for each operation and mode
+FEW, MANY = 2, 60  # examples for each operation and mode
 # Not that allowed values are accepted: what objects, files and configurations have to hold is more than OpenAPI says.
 CHECKS = [
     general.not_a_server_error, openapi.status_code_conformance, openapi.content_type_conformance,

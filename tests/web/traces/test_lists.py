@@ -28,7 +28,7 @@ from tests.web.traces.expected_rows import Facts, expected
 
 pytestmark = pytest.mark.django_db
 
-QUERIES = 60
+QUERIES, LONG_QUERIES = 20, 60
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,12 @@ def terms_of(what: str, chance: random.Random, shape: str) -> tuple[Term, ...]:
 
 
 @pytest.mark.parametrize(("what", "shape"), list(itertools.product(LISTS, SHAPES)))
-def test_rows_are_those_of_plain_python(what: str, shape: str, of_shape: Mapping[str, Cluster]) -> None:
+def test_rows_are_those_of_plain_python(
+    what: str, shape: str, of_shape: Mapping[str, Cluster], request: pytest.FixtureRequest
+) -> None:
     cluster, chance, client = of_shape[shape], random.Random(f"{what}{shape}"), logged_in()
-    found_any = 0
-    for _ in range(QUERIES):
+    found_any, queries = 0, LONG_QUERIES if request.config.getoption("--long") else QUERIES
+    for _ in range(queries):
         terms = terms_of(what, chance, shape)
         sort = chance.choice(LISTS[what].sorts)
         if sort.endswith("message"):
@@ -115,7 +117,7 @@ def test_rows_are_those_of_plain_python(what: str, shape: str, of_shape: Mapping
             assert told["results"] == want, (written(terms), sort)
         assert (told["total"], told["next"]) == (len(want), None)
         found_any += bool(want)
-    assert found_any > QUERIES / 4
+    assert found_any > queries / 4
 
 
 # Of these PostgreSQL's order is that of its locale, Python's that of code points.

@@ -1,0 +1,261 @@
+"""A long history of everything at once is made again; then bits are flipped in what is stored of it.
+
+Pods of several priorities come and go, nodes fail, the configuration changes, an extender answers as it likes, and
+workers are killed. A flipped bit is found and named, or the replay shows by being identical that it decides nothing.
+"""
+
+import contextlib
+import http.client
+import json
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from kschedweb.ops.client import Refused
+from tests.builders import make_manifest, make_node, make_pod, scheduler_config
+from tests.faults import storm
+from tests.faults.service import Service
+from tests.faults.storm import Storm, wait_until_tended
+from tests.faults.test_storm import attempts, not_made_again
+from tests.waiting import HANG_SECONDS
+from tests.web.scheduling.odd_extenders import HEAD, OddExtender, odd_extender
+
+SEED = 31
+ZONES = ("a", "b", "c")
+CLASSES = {"low": 0, "middle": 100, "high": 1000}
+FLIPS = 50
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """A service of the test's own, with two workers of the kinds that matter."""
+    made = Service()
+    try:
+        made.start()
+        for name in storm.JOINED:
+            made.join(name)
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.slow
+def test_long_history_is_made_again_and_flipped_bits_are_found(service: Service, record_property: Any) -> None:
+    cluster_id = lived(service, "history", nodes=200, pods=2_000, least_cycles=20_000, kills=20)
+    cycles = attempts(service, cluster_id)
+    counted = {
+        what: service.count(f"SELECT count(*) FROM {where} AND cluster_id = %s", cluster_id)
+        for what, where in (
+            ("preemptions", "traces_attempt WHERE preemption->>'num_victims' <> '0'"),
+            ("errors", "traces_attempt WHERE result = 'error'"),
+            ("nodes deleted", "cluster_change WHERE kind = 'Node' AND operation = 'deleted'"),
+            ("checkpoints", "traces_checkpoint WHERE true"),
+        )
+    }
+    counted["runs"] = service.count(
+        "SELECT count(DISTINCT run) FROM traces_enginestep WHERE cluster_id = %s", cluster_id
+    )
+    assert cycles >= 20_000 and all(counted.values()) and counted["runs"] > 3, (cycles, counted)
+    assert not_made_again(service, "history", cycles) == []
+
+    chance = random.Random(SEED)
+    columns = [COLUMNS[number % len(COLUMNS)] for number in range(FLIPS)]
+    found = [flipped(service, "history", cluster_id, chance, column) for column in columns]
+    record_property("figures", "\n".join([f"{cycles} cycles, {counted}", *found]))
+    assert not_made_again(service, "history", cycles) == []
+
+
+def lived(service: Service, name: str, *, nodes: int, pods: int, least_cycles: int, kills: int) -> int:
+    """A cluster of that name that has been through so many cycles, and rests; its id."""
+    cluster_id = service.cluster_create(name, seed=SEED)
+    chance = random.Random(SEED)
+    classes = [make_manifest("PriorityClass", each, value=value) for each, value in CLASSES.items()]
+    put(service, cluster_id, *classes, *(node(number) for number in range(nodes)))
+    done = threading.Event()
+
+    def kill() -> None:
+        dealt = Storm(service)
+        for blow in storm.blows(kills=kills, stops=0, seconds=3.0 * kills, seed=SEED):
+            if done.is_set():
+                return
+            dealt.deal([storm.Blow(3.0, blow.name)])
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    with extender() as answering:
+        waves = 0
+        while attempts(service, cluster_id) < least_cycles:
+            wave(service, cluster_id, chance, waves, nodes=nodes, pods=pods, url=answering.url)
+            waves += 1
+        done.set()
+        killer.join()
+        assert wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=HANG_SECONDS)
+    return cluster_id
+
+
+def wave(
+    service: Service, cluster_id: int, chance: random.Random, number: int, *, nodes: int, pods: int, url: str
+) -> None:
+    """Some pods go and nodes fail or come back, then pods come, under another configuration each time."""
+    configurations = (
+        scheduler_config(percentageOfNodesToScore=40),
+        scheduler_config(
+            profiles=[{"plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}}}]
+        ),
+        scheduler_config(extenders=[{"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": True}]),
+        scheduler_config(),
+    )
+    text = configurations[number % len(configurations)].encode() + b"\n" * (number + 1)
+    taken(service, "PUT", f"/api/clusters/{cluster_id}/scheduler-config", text, "application/yaml")
+    present = [
+        row[0] for row in service.rows("SELECT name FROM cluster_pod WHERE cluster_id = %s ORDER BY 1", cluster_id)
+    ]
+    for name in chance.sample(present, len(present) // 2):
+        taken(service, "DELETE", f"/api/clusters/{cluster_id}/objects/Pod/default/{name}")
+    failing = chance.sample(range(nodes), 6)
+    for each in failing[:3]:
+        taken(service, "DELETE", f"/api/clusters/{cluster_id}/objects/Node/n{each:03}")
+    put(service, cluster_id, *(node(each, fails=True) for each in failing[3:]))
+    for first in range(0, pods, 100):
+        put(service, cluster_id, *(pod(chance, number, first + each) for each in range(100)))
+    put(service, cluster_id, *(node(each) for each in failing))
+    assert wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=HANG_SECONDS), service.logs()
+
+
+def node(number: int, *, fails: bool = False) -> dict[str, Any]:
+    made = make_node(f"n{number:03}").zone(ZONES[number % 3]).label(disk=("ssd", "hdd")[number % 2])
+    made.capacity(cpu=str(4 + number % 5 * 2), memory="32Gi", pods="30")
+    if number % 9 == 0:
+        made.taint("dedicated", "gpu")
+    if fails:
+        made.taint("node.kubernetes.io/unreachable")
+    return made.manifest()
+
+
+def pod(chance: random.Random, wave: int, number: int) -> dict[str, Any]:
+    made = make_pod(f"w{wave:03}-{number:04}").req(cpu=f"{chance.choice((100, 400, 900, 2500))}m", memory="256Mi")
+    made.spec(priorityClassName=chance.choice(list(CLASSES)))
+    match chance.randrange(8):
+        case 0:
+            made.node_selector(disk="ssd")
+        case 1:
+            made.label(app="web").spread("topology.kubernetes.io/zone", {"app": "web"})
+        case 2:
+            made.label(app="db").pod_affinity("kubernetes.io/hostname", {"app": "db"}, anti=True)
+        case 3:
+            made.toleration("dedicated", operator="Exists")
+        case _:
+            pass
+    return made.manifest()
+
+
+def put(service: Service, cluster_id: int, *objects: dict[str, Any]) -> None:
+    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
+    taken(service, "POST", f"/api/clusters/{cluster_id}/objects", body, "application/json")
+
+
+def taken(
+    service: Service, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
+) -> None:
+    """Sent until it is taken; what is gone when it is deleted was deleted before."""
+    refusal: list[str] = []
+
+    def is_taken() -> bool:
+        try:
+            service.client.call(method, path, body, content_type)
+        except (OSError, ValueError, http.client.HTTPException, Refused) as error:
+            refusal[:] = [repr(error)]
+            return method == "DELETE" and isinstance(error, Refused) and error.answer["code"] == "not_found"
+        return True
+
+    assert wait_until_tended(service, is_taken, seconds=HANG_SECONDS), (method, path, refusal)
+
+
+@contextmanager
+def extender() -> Iterator[OddExtender]:
+    """Takes some nodes away, other ones each time, and sometimes says nothing of use."""
+    chance = random.Random(SEED)
+
+    def behave(connection: Any, over: threading.Event) -> None:
+        names = [f"n{number:03}" for number in range(400) if chance.random() < 0.8]
+        body = b"{" if chance.random() < 0.05 else json.dumps({"NodeNames": names}).encode()
+        connection.sendall(HEAD + body)
+
+    with odd_extender(behave) as made:
+        yield made
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where bits are flipped. `is_decision`: part of a decision's record, so that a replay has to find it."""
+
+    table: str
+    name: str
+    kind: str  # bytea, text, jsonb or bigint
+    is_decision: bool
+
+
+COLUMNS = (
+    *(Column("traces_attempt", name, "text", True) for name in ("node_name", "message", "result", "profile")),
+    *(Column("traces_attempt", name, "bigint", True) for name in ("feasible", "evaluated", "tied")),
+    *(Column("traces_attempt", name, "jsonb", True) for name in ("rejections", "preemption")),
+    *(Column("traces_attempt", name, "bytea", True) for name in ("matrix", "digest")),
+    Column("traces_enginelog", "payload", "jsonb", False),  # holds durations, too
+    Column("traces_enginelog", "pod_uid", "text", True),
+    Column("traces_enginestep", "digest", "bytea", True),
+    Column("traces_enginestep", "now_us", "bigint", True),
+    Column("traces_enginestep", "cycles", "bigint", True),
+    Column("cluster_change", "object", "bytea", False),
+    Column("traces_checkpoint", "engine", "bytea", False),
+    Column("traces_checkpoint", "objects_packed", "bytea", False),
+)
+FLIP = {
+    "bytea": "set_bit({0}, %(bit)s, 1 - get_bit({0}, %(bit)s))",
+    "text": "convert_from(set_bit({0}::bytea, %(bit)s, 1 - get_bit({0}::bytea, %(bit)s)), 'UTF8')",
+    "jsonb": "convert_from(set_bit({0}::text::bytea, %(bit)s, 1 - get_bit({0}::text::bytea, %(bit)s)), 'UTF8')::jsonb",
+    "bigint": "{0} # (1 << %(bit)s)",
+}
+
+
+def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Random, column: Column) -> str:
+    """Flip one bit of a row's column, make the history again, and set it back; what came of it."""
+    row, size, words = stored(service, cluster_id, chance, column)
+    read = f"SELECT {column.name}{'::text' if column.kind == 'jsonb' else ''} FROM {column.table} WHERE id = %s"
+    write = f"UPDATE {column.table} SET {column.name} = {{}} WHERE id = %(row)s"
+    with service.connect() as connection:
+        ((before,),) = connection.execute(read, [row]).fetchall()
+        while True:
+            bit = chance.randrange(size)
+            # Some bits make no text, no JSON, or what a rule of the table refuses.
+            with contextlib.suppress(psycopg.DatabaseError):
+                connection.execute(write.format(FLIP[column.kind].format(column.name)), {"bit": bit, "row": row})
+                break
+        try:
+            told = service.replay(cluster, *words)
+        finally:
+            connection.execute(write.format(f"%(before)s::{column.kind}"), {"before": before, "row": row})
+    what = f"bit {bit} of {column.table}.{column.name}, row {row}"
+    difference, reason = told.get("difference"), told["reason"]
+    assert difference or reason or not column.is_decision, f"{what}: not found"
+    if difference:
+        return f"{what}: found, step {difference['run']}.{difference['step']} {difference['pod']} {difference['field']}"
+    return f"{what}: found, {reason}" if reason else f"{what}: decides nothing"
+
+
+def stored(service: Service, cluster_id: int, chance: random.Random, column: Column) -> tuple[int, int, Sequence[str]]:
+    """A row in which the column holds something: its id, its bits, and from where on the history needs it."""
+    length = {"bigint": "1", "bytea": "length({0})"}.get(column.kind, "length({0}::text::bytea)").format(column.name)
+    held = f"FROM {column.table} WHERE cluster_id = %s AND {length} > 0"
+    place = chance.randrange(service.count(f"SELECT count(*) {held}", cluster_id))
+    ((row, found),) = service.rows(f"SELECT id, {length} {held} ORDER BY id OFFSET %s LIMIT 1", cluster_id, place)
+    if column.table != "traces_checkpoint":
+        return row, 8 * found if column.kind != "bigint" else 8, ()
+    # Read only by who begins there.
+    ((rv, seq),) = service.rows("SELECT objects_rv, seq FROM traces_checkpoint WHERE id = %s", row)
+    return row, 8 * found, ("--from", f"{rv}.{seq}")
