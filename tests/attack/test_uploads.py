@@ -117,10 +117,13 @@ def test_configurations(storming: Storming, cast: Cast, tmp_path: Path) -> None:
             told_as_json(answer, 413, 422)
 
 
-def test_many_put_objects_and_configurations_at_once(storming: Storming, clusters: list[int], cast: Cast) -> None:
-    """Each takes about a second of a core and holds a connection: as many wait as there are connections, and more."""
+def test_many_put_objects_and_configurations_at_once(
+    storming: Storming, clusters: list[int], cast: Cast, request: pytest.FixtureRequest
+) -> None:
+    """Each holds a connection, in the long form for about a second: as many wait as there are connections, and more."""
     eve = cast.stormers[0]
-    many = [pod(f"p{number}", annotations={"pad": "x" * 1_500}) for number in range(600)]
+    count = 600 if request.config.getoption("--long") else 150
+    many = [pod(f"p{number}", annotations={"pad": "x" * 1_500}) for number in range(count)]
     profiles = "".join(f"- schedulerName: a{number}\n" for number in range(100))
 
     with storming() as storm:
@@ -146,7 +149,7 @@ def test_ten_uploads_of_20_mb_at_once(
     storming: Storming, clusters: list[int], cast: Cast, request: pytest.FixtureRequest
 ) -> None:
     """Of few large objects, or in the long form of as many as so many bytes hold."""
-    number, bytes_of_each = (4_700, 4_000) if request.config.getoption("--long") else (200, 100_000)
+    number, bytes_of_each = (4_700, 4_000) if request.config.getoption("--long") else (50, 100_000)
     many = [pod(f"p{each}", annotations={"pad": "x" * bytes_of_each}) for each in range(number)]
     body = orjson.dumps(items(node(), *many))
     body += b" " * (20_000_000 - len(body))
