@@ -173,5 +173,7 @@ def test_backup_of_a_busy_service_is_restored_in_full_and_goes_on(
                 assert logs_up_to(connection, cluster_id, backup) == kept
                 row = connection.execute("SELECT rv, seq FROM cluster_cluster WHERE id = %s", [cluster_id]).fetchone()
             assert row is not None and row[0] > backup.rv + LATER_PODS and row[1] > backup.seq
+            told = restored.replay("backed-up")
+            assert (told["difference"], told["unproven_cycles"]) == (None, 0) and told["cycles"] >= len(workload.pods)
         finally:
             restored.close()

@@ -9,7 +9,7 @@ import http.client
 import json
 import random
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -112,15 +112,16 @@ def wave(
         scheduler_config(),
     )
     text = configurations[number % len(configurations)].encode() + b"\n" * (number + 1)
-    taken(service, "PUT", f"/api/clusters/{cluster_id}/scheduler-config", text, "application/yaml")
+    path = f"/api/clusters/{cluster_id}/scheduler-config"
+    done(path, service, lambda: service.client.call("PUT", path, text, "application/yaml"))
     present = [
         row[0] for row in service.rows("SELECT name FROM cluster_pod WHERE cluster_id = %s ORDER BY 1", cluster_id)
     ]
     for name in chance.sample(present, len(present) // 2):
-        taken(service, "DELETE", f"/api/clusters/{cluster_id}/objects/Pod/default/{name}")
+        delete(service, cluster_id, f"Pod/default/{name}")
     failing = chance.sample(range(nodes), 6)
     for each in failing[:3]:
-        taken(service, "DELETE", f"/api/clusters/{cluster_id}/objects/Node/n{each:03}")
+        delete(service, cluster_id, f"Node/n{each:03}")
     put(service, cluster_id, *(node(each, fails=True) for each in failing[3:]))
     for first in range(0, pods, 100):
         put(service, cluster_id, *(pod(chance, number, first + each) for each in range(100)))
@@ -156,25 +157,30 @@ def pod(chance: random.Random, wave: int, number: int) -> dict[str, Any]:
 
 
 def put(service: Service, cluster_id: int, *objects: dict[str, Any]) -> None:
-    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
-    taken(service, "POST", f"/api/clusters/{cluster_id}/objects", body, "application/json")
+    """Whatever of them is there is as they say afterwards."""
+    files = [("some.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode())]
+    done("import", service, lambda: service.upload(cluster_id, files))
 
 
-def taken(
-    service: Service, method: str, path: str, body: bytes | None = None, content_type: str = "application/json"
-) -> None:
-    """Sent until it is taken; what is gone when it is deleted was deleted before."""
-    refusal: list[str] = []
+def delete(service: Service, cluster_id: int, key: str) -> None:
+    path = f"/api/clusters/{cluster_id}/objects/{key}"
+    done(path, service, lambda: service.client.call("DELETE", path), enough="not_found")
 
-    def is_taken() -> bool:
+
+def done(what: str, service: Service, ask: Callable[[], object], enough: str = "") -> None:
+    """Asked until it is done, or refused with a code that says so."""
+    refusal = ""
+
+    def is_done() -> bool:
+        nonlocal refusal
         try:
-            service.client.call(method, path, body, content_type)
+            ask()
         except (OSError, ValueError, http.client.HTTPException, Refused) as error:
-            refusal[:] = [repr(error)]
-            return method == "DELETE" and isinstance(error, Refused) and error.answer["code"] == "not_found"
+            refusal = repr(error)
+            return isinstance(error, Refused) and error.answer["code"] == enough
         return True
 
-    assert wait_until_tended(service, is_taken, seconds=HANG_SECONDS), (method, path, refusal)
+    assert wait_until_tended(service, is_done, seconds=HANG_SECONDS), (what, refusal, service.logs())
 
 
 @contextmanager
