@@ -109,6 +109,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 EXTENDER_HOSTS = ENVIRONMENT.extender_hosts
+# What gives a cluster the history of an uploaded file.
+HISTORY_TAKER = "kschedweb.scheduling.past.opening.take"
 FEATURE_GATES = ENVIRONMENT.feature_gates
 ADMISSION_PLUGINS = frozenset(ENVIRONMENT.admission_plugins)
 # For each address and name, and for each address.

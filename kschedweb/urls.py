@@ -106,5 +106,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/lists/<str:what>", lists.ListedView.as_view()),
     path(f"{CLUSTER}/lists/<str:what>/completion", lists.ListCompletionView.as_view()),
     path(f"{CLUSTER}/lists/<str:what>/export.<str:form>", lists.ListExportView.as_view()),
+    path(f"{CLUSTER}/history/export", exports.HistoryExportView.as_view()),
     path(f"{CLUSTER}/export/<str:what>.<str:form>", exports.ExportView.as_view()),
 ]

@@ -64,7 +64,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
     """Append the entries to the cluster's log, as the last statement of the transaction; the log's new end.
 
     `now` is the cluster's time. NotFoundError when the cluster is gone. ReadOnlyError for an object of a mirror, unless
-    the entries tell what happened in the cluster it follows.
+    the entries tell what happened in the cluster it follows, and for one of a history from a file.
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
@@ -73,7 +73,8 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
     at = moment_of(now)
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s RETURNING rv, is_mirror, name",
+            "UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s"
+            " RETURNING rv, is_mirror OR is_record, name, is_record",
             [len(entries), cluster_id],
         )
         row = cursor.fetchone()
@@ -81,7 +82,7 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
             raise ClusterGoneError(cluster_id)
         last: int = row[0]
         if row[1] and not follows_source and any(str(each.operation) in _OF_OBJECTS for each in entries):
-            raise read_only(cluster_id, row[2])
+            raise read_only(cluster_id, row[2], is_record=row[3])
         first = last - len(entries) + 1
         if entries:
             bulk.copy_rows(
@@ -97,9 +98,10 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
     return last
 
 
-def read_only(cluster_id: int, name: str) -> ReadOnlyError:
-    """The refusal of everything that would change an object of a mirror."""
-    message = f"cluster {name} mirrors a cluster elsewhere and is only read here; make a copy of it to change things"
+def read_only(cluster_id: int, name: str, *, is_record: bool = False) -> ReadOnlyError:
+    """The refusal of everything that would change an object of a mirror, or anything of a history from a file."""
+    what = "is a history from a file" if is_record else "mirrors a cluster elsewhere"
+    message = f"cluster {name} {what} and is only read here; make a copy of it to change things"
     return ReadOnlyError(message, cluster=cluster_id)
 
 

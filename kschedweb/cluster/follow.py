@@ -110,11 +110,11 @@ def changes_after(
     if last - rv != len(rows) or (not rows and least is not None and least > rv):
         gone.check(cluster_id)
         raise LogClearedError(f"cluster {cluster_id}: of what the log had after {rv} only {len(rows)} are left")
-    found = [_change_of(*row, sharing=sharing) for row in rows]
+    found = [change_of(*row, sharing=sharing) for row in rows]
     return [change for change in found if change is not None], last
 
 
-def _change_of(
+def change_of(
     rv: int,
     kind: str,
     namespace: str,

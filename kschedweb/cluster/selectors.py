@@ -76,10 +76,17 @@ def cluster_get(cluster_id: int) -> Cluster:
 
 
 def cluster_check_writable(cluster_id: int) -> None:
-    """ReadOnlyError for a mirror, before anything is read of what is to be written; NotFoundError."""
+    """ReadOnlyError where objects are only read, before anything is read of what is to be written; NotFoundError."""
     cluster = cluster_get(cluster_id)
-    if cluster.is_mirror:
-        raise read_only(cluster_id, cluster.name)
+    if cluster.is_mirror or cluster.is_record:
+        raise read_only(cluster_id, cluster.name, is_record=cluster.is_record)
+
+
+def cluster_check_lives(cluster_id: int) -> None:
+    """ReadOnlyError for a history from a file: nothing happens in it any more. NotFoundError."""
+    cluster = cluster_get(cluster_id)
+    if cluster.is_record:
+        raise read_only(cluster_id, cluster.name, is_record=True)
 
 
 def scheduler_config_versions(cluster_id: int) -> QuerySet[SchedulerConfigVersion]:

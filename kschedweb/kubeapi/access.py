@@ -74,6 +74,7 @@ READABLE: Final = _readable()
 _SELF_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 _REVIEW_GROUPS: Final = ("authorization.k8s.io", "authentication.k8s.io")
 MIRRORED: Final = "this cluster mirrors a cluster elsewhere and is only read here"
+RECORDED: Final = "this cluster is a history from a file and is only read here"
 # Said with the moment of the address.
 PAST: Final = "this is the cluster as it was at {at}, and is only read"
 _NOT_OF_PAST: Final = "{resource} are not shown of the past"
@@ -109,6 +110,7 @@ class Principal(msgspec.Struct, frozen=True):
     uid: str = ""
     credential: Hashable = None
     node: str = ""  # whose kubelet it is
+    is_record: bool = False  # of the cluster: it is a history from a file
 
     @property
     def is_anonymous(self) -> bool:
@@ -160,7 +162,7 @@ def of_secret(secret: str, cluster: str) -> Principal | None:
 
 def _of_token(token: Token, name: str) -> Principal:
     user = token.user
-    columns = ("id", "lifecycle_mode", "is_mirror")
+    columns = ("id", "lifecycle_mode", "is_mirror", "is_record")
     found = Cluster.objects.filter(name=name).values_list(*columns).first() if "\0" not in name else None
     role = None if found is None else role_in(user, token, found[0])
     username = user.get_username()
@@ -182,6 +184,7 @@ def _of_token(token: Token, name: str) -> Principal:
         f"user-{user.pk}",
         TokenCredential(token.token_hash),
         node,
+        found is not None and found[3],
     )
 
 
@@ -261,8 +264,10 @@ def authorize(who: Principal, request: Request) -> None:
             is_read = wanted.verb in READ_VERBS
             code, reason = (403, "Forbidden") if is_read else (405, "MethodNotAllowed")
             raise RefusedError(Status(code, reason, told, wanted.name, wanted.group, wanted.resource))
-        if who.is_mirror and wanted.verb not in READ_VERBS and wanted.group not in _REVIEW_GROUPS:
-            message = f'{MIRRORED}: User "{who.name}" cannot {wanted.verb} resource "{wanted.resource}"'
+        is_read_only = who.is_mirror or who.is_record
+        if is_read_only and wanted.verb not in READ_VERBS and wanted.group not in _REVIEW_GROUPS:
+            reason = RECORDED if who.is_record else MIRRORED
+            message = f'{reason}: User "{who.name}" cannot {wanted.verb} resource "{wanted.resource}"'
             raise RefusedError(Status(403, "Forbidden", message, wanted.name, wanted.group, wanted.resource))
         return
     if not who.is_anonymous and who.role is None:

@@ -261,8 +261,11 @@ _bootstrapped: set[int] = set()
 
 
 def ensure_bootstrapped(who: Principal) -> None:
-    """Make the namespaces and classes every cluster has, when the first request comes; a mirror has its source's."""
-    if who.is_mirror or who.cluster_id in _bootstrapped:
+    """Make the namespaces and classes every cluster has, when the first request comes.
+
+    A mirror has its source's, and a history from a file those there were.
+    """
+    if who.is_mirror or who.is_record or who.cluster_id in _bootstrapped:
         return
     missing = []
     with one_state():

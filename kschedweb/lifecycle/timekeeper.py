@@ -27,7 +27,7 @@ STEP_SECONDS = 0.1
 
 _STATE = f"""
 SELECT c.rv, c.clock_mode, c.clock_rate, c.clock_offset_us, c.clock_at_us, c.clock_wall_us, c.clock_until_us,
-    s.rv_seen, s.next_due_at,
+    s.rv_seen, s.next_due_at, c.is_record,
     EXISTS (SELECT 1 FROM {Binding._meta.db_table} w WHERE w.cluster_id = c.id AND w.status = 'pending')
     OR EXISTS (SELECT 1 FROM {Eviction._meta.db_table} w WHERE w.cluster_id = c.id AND w.status = 'pending')
 FROM {Cluster._meta.db_table} c LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id WHERE c.id = %s
@@ -43,6 +43,7 @@ class ClusterTime:
     rv_seen: int  # by the engine
     engine_due: int | None
     has_work: bool  # bindings or evictions are under way
+    is_record: bool  # it is a history from a file, and its clock stands
 
     def waits_for_scheduler(self) -> bool:
         """True when the scheduler has not done yet what is due."""
@@ -57,9 +58,9 @@ def read(cluster_id: int) -> ClusterTime | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    rv, mode, rate, offset, at, wall, until, seen, due, has_work = row
+    rv, mode, rate, offset, at, wall, until, seen, due, is_record, has_work = row
     stored = Clock(mode, rate, offset, at, wall, until)
-    return ClusterTime(rv, stored, seen or 0, None if due is None else microseconds(due), has_work)
+    return ClusterTime(rv, stored, seen or 0, None if due is None else microseconds(due), has_work, is_record)
 
 
 def advance(cluster_id: int, *, answered: int | None, due: int | None) -> float | None:
@@ -69,7 +70,7 @@ def advance(cluster_id: int, *, answered: int | None, due: int | None) -> float 
     act again.
     """
     found = read(cluster_id)
-    if found is None or not found.clock.is_stepped:
+    if found is None or found.is_record or not found.clock.is_stepped:
         return None
     at = found.clock.at or 0
     if (answered is not None and answered < found.rv) or (due is not None and due <= at):

@@ -39,6 +39,8 @@ _COMMANDS = {
     "mirror": ("mirroring", "mirror"),
     "fork": ("mirroring", "fork"),
     "import": ("client", "import_files"),
+    "export": ("exporting", "export"),
+    "open": ("opening", "open_file"),
     **dict.fromkeys(LISTS, ("listing", "show")),
 }
 
@@ -103,7 +105,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="output of kubectl (JSON or YAML), or CSV of a trace; may be gzipped",
+        help="output of kubectl (JSON or YAML), or CSV of a trace, which may be gzipped; or a history (export)",
     )
     load.add_argument("--cluster", help="name of the cluster, created if absent (default: from the first file's name)")
     load.add_argument("--replace", action="store_true", help="also delete objects that the files do not have")
@@ -198,6 +200,36 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     again.add_argument("--to", dest="last", metavar="RV.SEQ", help="up to this one (default: all)")
     again.add_argument("--json", action="store_true", help="print one JSON document")
+
+    history = command("export", "Write history of a cluster of the running service into a file, for import elsewhere.")
+    data_dir(history)
+    history.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    history.add_argument("--out", required=True, type=Path, metavar="FILE", help="the file to write")
+    history.add_argument("--at", metavar="WHEN", help="only this moment: RV.SEQ, a time, or how long ago (10m ago)")
+    history.add_argument("--from", dest="first", metavar="WHEN", help="from then on (default: where history begins)")
+    history.add_argument("--to", dest="last", metavar="WHEN", help="up to then (default: now)")
+
+    held = command("open", "Replay, show and explain a history from a file, without a service.")
+    data_dir(held)
+    held.add_argument("file", type=Path, metavar="FILE", help="what `./ksched export` wrote")
+    wanted = held.add_subparsers(dest="what", required=True, metavar="WHAT")
+
+    def of_file(name: str, text: str) -> argparse.ArgumentParser:
+        return wanted.add_parser(name, help=text, description=text)
+
+    made = of_file("replay", "Make the steps again, and compare them with their record.")
+    made.add_argument("--from", dest="first", metavar="RV.SEQ", help="after this position (default: all)")
+    made.add_argument("--to", dest="last", metavar="RV.SEQ", help="up to this one (default: all)")
+    shown = of_file("at", "Show objects as they were.")
+    shown.add_argument("at", metavar="WHEN", help="RV.SEQ, a time, or how long before the end (10m ago)")
+    shown.add_argument("shown", choices=["pods", "pod", "nodes", "node", "objects"], help="what to show")
+    shown.add_argument("name", nargs="?", metavar="NAME", help="a pod ([NAMESPACE/]POD), a node, or a kind of objects")
+    told = of_file("why", "Say what became of a pod in its last attempt.")
+    told.add_argument("pod", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
+    told.add_argument("--again", action="store_true", help="make the attempt again: every score of the chosen node")
+    told.add_argument("--node", help="and of this node")
+    for each in (made, shown, told):
+        each.add_argument("--json", action="store_true", help="print one JSON document")
 
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)

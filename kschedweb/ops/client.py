@@ -6,6 +6,7 @@ tables, programs with `--json` one document: `cluster`, `report`, …, or `error
 """
 
 import argparse
+import http.client
 import json
 import re
 import secrets
@@ -15,13 +16,14 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kschedweb.ops import up
 from kschedweb.ops.setup import CREDENTIAL_FILE
 from kschedweb.ops.telling import FROZEN, counts, details, import_report
 
 POLL_SECONDS = 0.5
+DOWNLOAD_BYTES = 1 << 20
 TIMEOUT_SECONDS = 300.0
 STALLED_SECONDS = 60.0
 # Where a pod stands once it was tried, or is not to be tried.
@@ -55,6 +57,26 @@ class Client:
     def text(self, path: str) -> str:
         """What the service sends as a download; Refused when it says no."""
         return self._asked("GET", path, None, "")[1]
+
+    def download(self, path: str, file: BinaryIO) -> int:
+        """Write a download into a file; how many bytes it has. Refused when the service says no, or stops before its
+        end.
+        """
+        connection = up.connection_to(self.host, self.port, self.certificate, TIMEOUT_SECONDS)
+        headers = {"Accept": "application/octet-stream, application/json", "Authorization": f"Bearer {self.token}"}
+        size = 0
+        try:
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise _refused(response.status, _parsed(response.read().decode(errors="replace")))
+            while piece := response.read(DOWNLOAD_BYTES):
+                size += file.write(piece)
+        except (ConnectionError, TimeoutError, http.client.HTTPException) as error:
+            raise Refused(f"the service at {self.host}:{self.port} stopped before the end ({error!r})") from None
+        finally:
+            connection.close()
+        return size
 
     def _asked(self, method: str, path: str, body: bytes | None, content_type: str) -> tuple[int, str]:
         connection = up.connection_to(self.host, self.port, self.certificate, TIMEOUT_SECONDS)
@@ -125,10 +147,11 @@ def _import(
     seconds = round(time.monotonic() - started_at, 1)
     done = {"cluster": {"id": cluster["id"], "name": cluster["name"]}, "report": report, "seconds": seconds}
     tell("\n".join([f"cluster {cluster['name']} (id {cluster['id']})", "", *import_report(report)]))
-    if (options.lifecycle or cluster["lifecycle_mode"]) == "frozen":
+    is_history = any(file["format"] == "history" for file in report["files"])
+    if (options.lifecycle or cluster["lifecycle_mode"]) == "frozen" and not is_history:
         tell(FROZEN)
     tell(f"imported in {seconds:.1f} s")
-    if options.wait:
+    if options.wait and not is_history:
         summary, settled = wait_until_tried(client, cluster["id"])
         seconds = round(time.monotonic() - started_at, 1)
         done |= {"summary": summary, "settled": settled, "settled_seconds": seconds}

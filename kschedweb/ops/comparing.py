@@ -24,37 +24,45 @@ def main(words: list[str]) -> None:
 
 def compare(cluster_name: str, first: str | None, last: str | None) -> dict[str, Any]:
     """What came of it; exits with a message when there is nothing to be made again."""
-    import msgspec
-
     from kschedweb.cluster.models import Cluster
-    from kschedweb.common.collector import ease
     from kschedweb.common.errors import ApplicationError
-    from kschedweb.scheduling.past.asking import position_of
-    from kschedweb.scheduling.past.moments import Position
-    from kschedweb.scheduling.past.replaying import replay_of
 
-    def position(name: str, text: str | None) -> Position | None:
-        if text is None:
-            return None
-        found = position_of(text)
-        if found is None:
-            sys.exit(f"--{name}: {text!r} is no position of both logs, such as 120.4711")
-        return found
-
-    span = {"first": position("from", first), "last": position("to", last)}
+    span = position_said("from", first), position_said("to", last)
     cluster = Cluster.objects.filter(name=cluster_name).first()
     if cluster is None:
         sys.exit(f"there is no cluster named {cluster_name}")
-    ease()
-    started = time.monotonic()
     try:
-        replay = replay_of(cluster.pk, **span)
-        replay.go()
+        return outcome_of(cluster.pk, *span)
     except ApplicationError as error:
         sys.exit(error.message)
+
+
+def position_said(name: str, text: str | None) -> Any:
+    """The position that an option names; exits with a message when it is none."""
+    from kschedweb.scheduling.past.asking import position_of
+
+    if text is None:
+        return None
+    found = position_of(text)
+    if found is None:
+        sys.exit(f"--{name}: {text!r} is no position of both logs, such as 120.4711")
+    return found
+
+
+def outcome_of(cluster_id: int, first: Any, last: Any) -> dict[str, Any]:
+    """Make the steps after one position up to another again, all unless they are given; ApplicationError."""
+    import msgspec
+
+    from kschedweb.common.collector import ease
+    from kschedweb.scheduling.past.replaying import replay_of
+
+    ease()
+    started = time.monotonic()
+    replay = replay_of(cluster_id, first=first, last=last)
+    replay.go()
     found = replay.difference
     return {
-        "cluster": cluster_name,
+        "cluster": replay.cluster.name,
         "cycles": replay.cycles,
         "unproven_cycles": replay.unproven,
         "reason": replay.reason,

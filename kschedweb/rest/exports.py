@@ -25,6 +25,7 @@ from kschedweb.common.errors import NotFoundError
 from kschedweb.common.streaming import stream
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
+from kschedweb.scheduling.past import asking, exporting
 from kschedweb.traces import selectors
 from kschedweb.views import given
 
@@ -81,6 +82,24 @@ class ExportView(RestView):
             user=request.user.pk,
             content_type=f"{kind}; charset=utf-8",
             headers={"Content-Disposition": name},
+        )
+
+
+class HistoryExportView(RestView):
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def get(self, request: Request, cluster_id: int, query: views.HistorySpan) -> StreamingHttpResponse:
+        """Download history as one file, which can be imported elsewhere: `from` and `to` are moments as `at` is.
+
+        It begins with the last checkpoint before `from`; without, as early as there is history.
+        """
+        plan = asking.export_planned(cluster_id, given(query))
+        name = f"{plan.cluster.name}-{plan.head.end.rv}.{plan.head.end.seq}.history"
+        return stream(
+            request._request,
+            exporting.written(plan),
+            user=request.user.pk,
+            content_type="application/octet-stream",
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
 
 

@@ -37,11 +37,12 @@ class ImportListView(RestView):
     ) -> Created[views.Import] | Accepted[views.Import]:
         """Load cluster state: kubectl output in JSON or YAML, or the openb CSV files, gzipped or not.
 
+        Or a history (`history/export`), which makes a new cluster one that has it and goes on no more.
         What is too large to be done at once is accepted: the header Location says where to ask for it.
         """
         uploads = uploading.uploads_of(request)
-        if query.lifecycle:
-            require(request, cluster_id, Role.ADMIN)  # as for PATCH of the cluster
+        if query.lifecycle or any(received.is_history for received in uploads):
+            require(request, cluster_id, Role.ADMIN)  # as for PATCH of the cluster: settings come with a history
         done = services.import_take(
             cluster_id=cluster_id,
             uploads=uploads,

@@ -54,7 +54,8 @@ def throughput_span(query: views.ThroughputQuery, cluster_id: int) -> dict[str, 
 def timeline_span(query: views.TimelineQuery, cluster_id: int, begins: views.TimelineBeginning) -> dict[str, Any]:
     """The span of `timeline`, by default all there is until now, and its parts."""
     span = span_of(query, cluster_id)
-    until = span.get("until") or _now(cluster_id)
+    # What happened just now is in it, also where the clock stands.
+    until = span.get("until") or _now(cluster_id) + timedelta(milliseconds=1)
     since = span.get("since") or min(moment_of(begins.at_ms * 1000), until - timedelta(seconds=1))
     if since >= until:
         raise ValidationError({"since": ["must be before until"]})

@@ -29,7 +29,7 @@ _FIRST_UNREAD = f"(SELECT at FROM {Change._meta.db_table} l WHERE l.cluster_id =
 DUE_CLUSTERS = f"""
 SELECT c.id FROM {Cluster._meta.db_table} c
  LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id
- WHERE ((s.cluster_id IS NULL AND c.rv > 0)
+ WHERE NOT c.is_record AND ((s.cluster_id IS NULL AND c.rv > 0)
     OR {overdue("s.next_due_at", "{age}")}
     OR (c.rv > s.rv_seen AND {overdue(_FIRST_UNREAD, "{age}")})
     OR (c.pace_steps_requested > c.pace_steps_done AND s.next_due_at IS NOT NULL))

@@ -1,6 +1,7 @@
 """Reads about who leads and what waits: for the views, for health checks, and the gauges of a scrape.
 
-Ages are seconds by the database's clock. A cluster without an entry in the change log needs nobody to lead it.
+Ages are seconds by the database's clock. A cluster without an entry in the change log needs nobody to lead it, nor
+does a history from a file.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def leaderships(*, cluster_ids: Collection[int] | None = None) -> list[Leadershi
             "SELECT c.id, c.name, split_part(coalesce(l.holder, ''), '/', 1), coalesce(l.duration_seconds, 15),"
             " coalesce(l.transitions, 0),"
             " greatest(0, extract(epoch FROM clock_timestamp() - coalesce(l.renewed_at, c.created_at)))::float,"
-            " coalesce(f.epoch, 0), coalesce(s.epoch, 0), c.rv - coalesce(s.rv_seen, 0), c.rv > 0"
+            " coalesce(f.epoch, 0), coalesce(s.epoch, 0),"
+            " CASE WHEN c.is_record THEN 0 ELSE c.rv - coalesce(s.rv_seen, 0) END,"
+            " c.rv > 0 AND NOT c.is_record"
             f" FROM {Cluster._meta.db_table} c LEFT JOIN leases l ON l.cluster_id = c.id"
             " LEFT JOIN lease_fences f ON f.cluster_id = c.id"
             f" LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id"

@@ -64,7 +64,7 @@ def leases_list() -> list[LeaseView]:
         cursor.execute(
             "INSERT INTO leases (cluster_id, holder, duration_seconds, transitions, version)"
             f" SELECT c.id, '', 15, 0, 0 FROM {Cluster._meta.db_table} c"
-            " WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id)"
+            " WHERE NOT c.is_record AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id)"
             " FOR KEY SHARE OF c SKIP LOCKED ON CONFLICT DO NOTHING"
         )
     return [

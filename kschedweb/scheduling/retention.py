@@ -197,9 +197,9 @@ def _node_orders_clear(cluster_id: int, report: PruneReport) -> None:
 
 
 def prune_all() -> dict[int, PruneReport]:
-    """Every cluster by its settings; what one call does not finish the next one does."""
+    """Every cluster by its settings, but for histories from files; what one call does not finish the next one does."""
     reports = {}
-    for cluster_id in list(Cluster.objects.order_by("id").values_list("id", flat=True)):
+    for cluster_id in list(Cluster.objects.filter(is_record=False).order_by("id").values_list("id", flat=True)):
         # One that is deleted meanwhile keeps none of the others.
         with gone.ends_work(cluster_id):
             reports[cluster_id] = prune(cluster_id=cluster_id)

@@ -65,6 +65,7 @@ from kschedweb.views.attempts import (
 )
 from kschedweb.views.base import (
     AtQuery,
+    HistorySpan,
     Input,
     Moment,
     Page,
@@ -300,6 +301,7 @@ __all__ = [
     "AttemptPage",
     "AttemptQuery",
     "AtQuery",
+    "HistorySpan",
     "AttemptView",
     "BestNode",
     "CODES",

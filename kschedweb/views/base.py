@@ -85,20 +85,25 @@ class SmallPageQuery(Input):
     limit: Annotated[int, number(1, 100, "of the rows in one page")] = 20
 
 
+_FORMS = (
+    "a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC),"
+    " or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago)"
+)
+
+
 class AtQuery(Input):
     """Which moment is shown."""
 
-    at: (
-        Annotated[
-            str,
-            text(
-                64,
-                "the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z;"
-                " without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago)",
-            ),
-        ]
-        | msgspec.UnsetType
-    ) = msgspec.UNSET
+    at: Annotated[str, text(64, f"the past: {_FORMS}")] | msgspec.UnsetType = msgspec.UNSET
+
+
+class HistorySpan(Input):
+    """Which history is exported; all there is unless it is said."""
+
+    from_: Annotated[str, text(64, f"from then on: {_FORMS}")] | msgspec.UnsetType = msgspec.field(
+        name="from", default=msgspec.UNSET
+    )
+    to: Annotated[str, text(64, "up to then, as `from`")] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SpanQuery(Input):

@@ -31,6 +31,7 @@ class Cluster(View):
     is_sample: bool
     is_mirror: Annotated[bool, doc("whether it follows a cluster elsewhere, and is only read here")] = False
     is_synced: Annotated[bool, doc("of a mirror: whether all objects are here, so that decisions can be made")] = True
+    is_record: Annotated[bool, doc("whether it is a history from a file, in which nothing happens any more")] = False
     description: Annotated[str, doc("what the cluster is for, in the words of its admins")] = ""
     external_controllers: Annotated[
         Sequence[ControllerGroup],

@@ -99,6 +99,13 @@ def test_folders_named_exist(page: Path) -> None:
     assert {name for name in named if not (ROOT / name).exists()} - written(page) - MADE_BY_PEOPLE == set()
 
 
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Its own and those of what it has below it."""
+    found = {option for one in parser._actions for option in one.option_strings}
+    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    return found.union(*(options_of(each) for one in below for each in one.choices.values()))
+
+
 @each_page
 def test_commands_named_exist_with_their_options(page: Path) -> None:
     action = next(each for each in cli.parser()._actions if isinstance(each, argparse._SubParsersAction))
@@ -107,7 +114,7 @@ def test_commands_named_exist_with_their_options(page: Path) -> None:
         if name in ("…", "--help"):
             continue
         assert name in parsers, name
-        options = {option for one in parsers[name]._actions for option in one.option_strings}
+        options = options_of(parsers[name])
         for word in words:
             if word.startswith("--"):
                 assert word.partition("=")[0].rstrip(",:;.") in options, f"{name} {word}"

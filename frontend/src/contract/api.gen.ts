@@ -258,6 +258,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/history/export": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Download history as one file, which can be imported elsewhere: `from` and `to` are moments as `at` is.
+         * @description It begins with the last checkpoint before `from`; without, as early as there is history.
+         */
+        readonly get: operations["HistoryExport_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/import": {
         readonly parameters: {
             readonly query?: never;
@@ -269,7 +289,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Load cluster state: kubectl output in JSON or YAML, or the openb CSV files, gzipped or not.
-         * @description What is too large to be done at once is accepted: the header Location says where to ask for it.
+         * @description Or a history (`history/export`), which makes a new cluster one that has it and goes on no more.
+         *     What is too large to be done at once is accepted: the header Location says where to ask for it.
          */
         readonly post: operations["ImportList_post"];
         readonly delete?: never;
@@ -1800,6 +1821,13 @@ export interface components {
             /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
             readonly at?: string;
         };
+        /** @description Which history is exported; all there is unless it is said. */
+        readonly HistorySpan: {
+            /** @description from then on: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly from?: string;
+            /** @description up to then, as `from` */
+            readonly to?: string;
+        };
         /** @description Which page of a list. */
         readonly PageQuery: {
             /** @description from `next` or `previous` of another page */
@@ -1885,6 +1913,8 @@ export interface components {
             readonly is_mirror: boolean;
             /** @description of a mirror: whether all objects are here, so that decisions can be made */
             readonly is_synced: boolean;
+            /** @description whether it is a history from a file, in which nothing happens any more */
+            readonly is_record: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
@@ -1964,6 +1994,8 @@ export interface components {
             readonly is_mirror: boolean;
             /** @description of a mirror: whether all objects are here, so that decisions can be made */
             readonly is_synced: boolean;
+            /** @description whether it is a history from a file, in which nothing happens any more */
+            readonly is_record: boolean;
             /** @description what the cluster is for, in the words of its admins */
             readonly description: string;
             /** @description controllers whose work is done from outside; others are simulated */
@@ -3754,6 +3786,7 @@ export type ScorePlugin = components['schemas']['ScorePlugin'];
 export type SlowestQuery = components['schemas']['SlowestQuery'];
 export type Status = components['schemas']['Status'];
 export type AtQuery = components['schemas']['AtQuery'];
+export type HistorySpan = components['schemas']['HistorySpan'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
@@ -4582,6 +4615,41 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Frames"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly HistoryExport_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description from then on: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly from?: string;
+                /** @description up to then, as `from` */
+                readonly to?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/octet-stream": string;
                 };
             };
             /** @description Refused */

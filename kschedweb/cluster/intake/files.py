@@ -16,7 +16,9 @@ from kschedweb.cluster.intake.limits import Limits
 from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadTooLargeError
 
 GZIP_MAGIC = b"\x1f\x8b"
+HISTORY_MAGIC = b"KSCHED-HISTORY"  # of files that kschedweb.scheduling.past.files knows
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+HISTORY_UNPACKS_TO = 10  # times its size, or more
 PIECE_BYTES = 1 << 16
 _UNPACKED_PIECE = 1 << 20
 _HEAD_BYTES = 4096
@@ -46,6 +48,11 @@ class Received:
         while piece := self.file.read(size):
             yield piece
 
+    @property
+    def is_history(self) -> bool:
+        """Whether it is no file of objects, but a history with all that was decided in it."""
+        return next(self.pieces(), b"").startswith(HISTORY_MAGIC)
+
     def upload(self) -> "Upload":
         return Upload(self.name, b"".join(self.pieces()))
 
@@ -56,6 +63,11 @@ class Upload:
 
     name: str
     content: bytes
+
+    @property
+    def is_history(self) -> bool:
+        """As of what was received."""
+        return self.content.startswith(HISTORY_MAGIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,8 @@ def measure(received: Received, limits: Limits) -> tuple[Format, int]:
 
 def is_small(uploads: Iterable[Received], limits: Limits) -> bool:
     """Whether a request may take the objects of these files itself; the errors of `measure`."""
+    if any(received.is_history for received in uploads):
+        return sum(received.size for received in uploads) * HISTORY_UNPACKS_TO <= limits.sync_bytes
     sizes = [measure(received, limits) for received in uploads]
     of_yaml = sum(size for format_, size in sizes if format_ is Format.YAML)
     return of_yaml <= limits.sync_yaml_bytes and sum(size for _, size in sizes) <= limits.sync_bytes

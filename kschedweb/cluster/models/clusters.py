@@ -55,6 +55,8 @@ class Cluster(models.Model):
     is_mirror = models.BooleanField(default=False)
     # Of a mirror: whether all of them are here, so that decisions can be made; true of all others.
     is_synced = models.BooleanField(default=True)
+    # Whether it is a history from a file: nobody writes to it, schedules it or moves its clock.
+    is_record = models.BooleanField(default=False)
     scheduler_config = models.TextField(blank=True, default="")
     config_version = models.PositiveIntegerField(default=1)
     # Why the configuration in force cannot be used by the scheduler, which goes on with an older one or stands still.
@@ -83,6 +85,10 @@ class Cluster(models.Model):
                 condition=Q(is_mirror=False) | Q(lifecycle_mode=LifecycleMode.FROZEN), name="cluster_mirror_is_frozen"
             ),
             models.CheckConstraint(condition=Q(is_mirror=True) | Q(is_synced=True), name="cluster_is_synced"),
+            models.CheckConstraint(
+                condition=Q(is_record=False) | Q(is_mirror=False, lifecycle_mode=LifecycleMode.FROZEN),
+                name="cluster_record_is_frozen",
+            ),
             models.CheckConstraint(condition=Q(pace__in=Pace.values), name="cluster_pace_known"),
             models.CheckConstraint(condition=Q(clock_mode__in=ClockMode.values), name="cluster_clock_mode_known"),
             models.CheckConstraint(

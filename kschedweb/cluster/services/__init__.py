@@ -12,7 +12,7 @@ from kschedweb.cluster.services.clusters import (
 )
 from kschedweb.cluster.services.configurations import scheduler_config_set
 from kschedweb.cluster.services.copies import Copied, CopyReport, missing_of, objects_copy, synced_set
-from kschedweb.cluster.services.imports import ImportOptions, import_apply, import_take
+from kschedweb.cluster.services.imports import HistoryTaken, ImportOptions, import_apply, import_take
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.cluster.services.requests import (
     error_of,
@@ -28,6 +28,7 @@ __all__ = [
     "ChangeEntry",
     "Copied",
     "CopyReport",
+    "HistoryTaken",
     "ImportOptions",
     "PutOptions",
     "changes_commit",

@@ -59,6 +59,8 @@ def cluster_change(*, cluster_id: int, actor: str, **changes: Any) -> Cluster:
         _check_name(changes["name"])
     if changes.get("lifecycle_mode", LifecycleMode.FROZEN) != LifecycleMode.FROZEN:
         selectors.cluster_check_writable(cluster_id)
+    if changes.get("external_controllers"):
+        selectors.cluster_check_lives(cluster_id)
     try:
         cluster = _set(cluster_id, actor, **changes)
     except IntegrityError as error:
@@ -131,6 +133,7 @@ def pace_set(
     *, cluster_id: int, pace: str | None = None, rate: float | None = None, steps: int | None = None, actor: str
 ) -> Cluster:
     """Run, slow down to `rate` cycles a second, or pause; while paused `steps` more cycles are asked for."""
+    selectors.cluster_check_lives(cluster_id)
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if cluster is None:
@@ -171,6 +174,7 @@ def clock_set(
 
     `skip` "next" goes to whatever is due next as fast as that can be done, `skip_seconds` as far; "stop" ends a skip.
     """
+    selectors.cluster_check_lives(cluster_id)
     with transaction.atomic():
         cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if cluster is None:

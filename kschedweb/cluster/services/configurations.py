@@ -14,6 +14,7 @@ def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Clus
 
     InvalidError lists every problem. The text in force, given again, changes nothing.
     """
+    selectors.cluster_check_lives(cluster_id)
     of_mirror = selectors.cluster_get(cluster_id).is_mirror
     effective = configuration.effective(content, of_mirror=of_mirror)
     try:

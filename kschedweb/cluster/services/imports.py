@@ -7,17 +7,20 @@ transaction, which ends only if the claim still stands: an import is done once, 
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from kschedweb.cluster import adapters, clock, selectors
-from kschedweb.cluster.choices import ImportStatus
+from kschedweb.cluster.choices import ImportStatus, LifecycleMode
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.cluster.intake.files import Received, Upload
 from kschedweb.cluster.intake.openb import GPU_MILLI
@@ -26,7 +29,7 @@ from kschedweb.cluster.services.clusters import lifecycle_mode_set
 from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
 from kschedweb.common import bulk, wake
 from kschedweb.common.connections import give_back
-from kschedweb.common.errors import ApplicationError
+from kschedweb.common.errors import ApplicationError, InvalidError
 from kschedweb.common.turns import Turns
 
 TASK = "cluster.import_execute"
@@ -34,6 +37,7 @@ TASK = "cluster.import_execute"
 LOST_AFTER = timedelta(seconds=30)
 MAX_ATTEMPTS = 3
 STORED_PIECE_BYTES = 1 << 20
+HISTORY_FORMAT = "history"
 # So long a request waits for others of its process to be done before it leaves its work to a worker.
 SYNC_WAIT_SECONDS = 2.0
 
@@ -41,6 +45,15 @@ _reading = Turns(limits.load().sync_at_once)
 # Each holds a connection for as long as the copying takes.
 STORED_AT_ONCE = 2
 _storing = Turns(STORED_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTaken:
+    """What a history brought: how many objects of each kind it left, what to say of it, and where its log ends."""
+
+    objects: Mapping[str, int]
+    notes: Sequence[str]
+    rv: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,7 @@ class ClaimLostError(Exception):
 def import_take(*, cluster_id: int, uploads: Sequence[Received], options: ImportOptions, actor: str) -> Import:
     """Carry a small upload out at once, queue a large one; its row. An ApplicationError leaves nothing behind."""
     selectors.cluster_check_writable(cluster_id)
+    _check_history([received.is_history for received in uploads], options)
     row = Import(
         cluster_id=cluster_id,
         options=asdict(options),
@@ -110,6 +124,13 @@ def import_apply(
 ) -> dict[str, Any]:
     """Read the files, put their objects in one transaction, and finish the claimed row in it; the report."""
     started = time.monotonic()
+    if uploads and uploads[0].is_history:
+        with transaction.atomic():
+            report = _history_report(uploads[0], cluster_id, _history_take(cluster_id, uploads[0]))
+            report["seconds"] = round(time.monotonic() - started, 3)
+            if claim is not None:
+                _finish(claim, ImportStatus.DONE, report=report)
+        return report
     bounds = limits.load()
     items, file_reports = objects.read(uploads, bounds)
     with transaction.atomic():
@@ -192,6 +213,33 @@ def _finish(claim: Claim, status: ImportStatus, **values: Any) -> None:
         if not _claimed(claim).update(status=status, files=[], finished_at=timezone.now(), **values):
             raise ClaimLostError(claim.import_id)
         ImportPiece.objects.filter(of_import=claim.import_id).delete()
+
+
+def _check_history(histories: Sequence[bool], options: ImportOptions) -> None:
+    """A history comes alone, and what happens to objects does not apply to it."""
+    if not any(histories):
+        return
+    if len(histories) > 1:
+        raise InvalidError("a history is imported by itself, without other files", field="file")
+    if options.replace or options.partial or options.admission != AUTO:
+        raise InvalidError("replace, partial and admission are about objects: a history is taken as it is")
+    if options.lifecycle_mode not in ("", LifecycleMode.FROZEN):
+        raise InvalidError("lifecycle: nothing happens in a history; make a copy of it to go on", field="lifecycle")
+
+
+def _history_take(cluster_id: int, upload: Upload) -> HistoryTaken:
+    """Give the cluster the history, within the transaction. An app above this one knows what is in it."""
+    take: Callable[[int, Upload], HistoryTaken] = import_string(settings.HISTORY_TAKER)
+    return take(cluster_id, upload)
+
+
+def _history_report(upload: Upload, cluster_id: int, taken: HistoryTaken) -> dict[str, Any]:
+    """As that of objects, which the cluster has at the end of its history."""
+    kept = sum(taken.objects.values())
+    file = objects.FileReport(upload.name, HISTORY_FORMAT, len(upload.content), 1, kept)
+    put = PutReport(kinds={kind: Counter(created=count) for kind, count in taken.objects.items()}, kept=kept)
+    report = _report(cluster_id, put, [file])
+    return report | {"rv": taken.rv, "notes": [*taken.notes, *report["notes"]]}
 
 
 def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.FileReport]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 from kschedweb.cluster import clock
 from kschedweb.common.errors import ApplicationError
 from kschedweb.common.turns import Turns
-from kschedweb.scheduling.past import moments
+from kschedweb.scheduling.past import moments, planning
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
 from kschedweb.scheduling.past.lists import ListThen, list_then
 from kschedweb.scheduling.past.moments import ObjectsThen, Position
@@ -33,12 +33,13 @@ T = TypeVar("T")
 
 
 class NoMomentError(ApplicationError):
-    """`at` names no moment, or one that has not come yet."""
+    """A text names no moment, or one that has not come yet; `name` is that of the parameter."""
 
     code = "invalid"
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"at: {problem}", fields={"at": [problem]})
+    def __init__(self, problem: str, name: str = "at") -> None:
+        super().__init__(f"{name}: {problem}", fields={name: [problem]})
+        self.problem = problem
 
 
 def position_of(text: str) -> Position | None:
@@ -125,6 +126,29 @@ def _asked(cluster_id: int, at: str, opened: Callable[..., AbstractContextManage
         except HistoryCutError as error:
             raise _since(cluster_id, error) from None
         yield found
+
+
+def export_planned(cluster_id: int, span: Mapping[str, str]) -> planning.Plan:
+    """What the file of a span is to hold, `from` one moment `to` another; of one that is not given all there is.
+
+    Raises as `standing` does, and InvalidError for a span that ends before it begins.
+    """
+    found: dict[str, Position | None] = {"from": None, "to": None}
+    now = moment_of(clock.now_of(cluster_id))
+    with turn():
+        for name, said in span.items():
+            try:
+                found[name] = position_of(said) or moments.position_at(cluster_id, time_of(said, now))
+            except NoMomentError as error:
+                raise NoMomentError(error.problem, name) from None
+            except FutureError as error:
+                raise NoMomentError(error.message, name) from None
+        try:
+            return planning.planned(cluster_id=cluster_id, first=found["from"], last=found["to"])
+        except FutureError as error:
+            raise NoMomentError(error.message, "to" if found["to"] is not None else "from") from None
+        except HistoryCutError as error:
+            raise _since(cluster_id, error) from None
 
 
 def _since(cluster_id: int, error: HistoryCutError) -> HistoryCutError:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import transaction
-
-from kschedweb.cluster import follow
 from kschedweb.common.errors import InvalidError, NotFoundError
-from kschedweb.scheduling.past import comparing, journal, moments, walking
+from kschedweb.scheduling.past import comparing, journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.journal import place_of
 from kschedweb.scheduling.past.moments import Position
-from kschedweb.traces.models import Attempt as AttemptRow
-from kschedweb.traces.models import EngineStep
 from scheduler_core.errors import CoreError
 from scheduler_core.explain import again
 from scheduler_core.explain.again import Wanted
@@ -40,18 +35,16 @@ def attempt_again(*, cluster_id: int, seq: int, wanted: Wanted) -> Again:
     NotFoundError, ClusterGoneError; HistoryCutError where what was before it has been cleared away, NotReplayableError
     where the record does not suffice; InvalidError for a node that was not there.
     """
-    with transaction.atomic():
-        follow.read_only_moment()
+    store = stores.of(cluster_id)
+    with store.reading():
         cluster = journal.ends(cluster_id)
-        row = (
-            AttemptRow.objects.filter(cluster_id=cluster_id, seq=seq).only("run", "step", "place", "node_order").first()
-        )
+        row = store.attempt(seq)
         if row is None:
             raise NotFoundError("the attempt does not exist", seq=seq)
         if cluster.is_mirror:
             raise NotReplayableError(walking.OF_A_MIRROR)
         _check(cluster_id, row.node_order, wanted)
-        step = EngineStep.objects.filter(cluster_id=cluster_id, run=row.run, step=row.step).first()
+        step = store.step((row.run, row.step))
         if step is None:
             raise HistoryCutError(*journal.begins(cluster_id))
     walker = moments.engine_at(cluster_id=cluster_id, position=Position(step.log_from, step.seq_from))

@@ -12,18 +12,17 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import transaction
-from django.db.models import Q
 
-from kschedweb.cluster import follow, selectors
-from kschedweb.cluster.models import Cluster, SchedulerConfigVersion
-from kschedweb.common import bulk
+from kschedweb.cluster import follow
+from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.exchanges import exchange_of
+from kschedweb.scheduling.past import stores
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.stores import Place
 from kschedweb.scheduling.services import ATTEMPT_COLUMNS
 from kschedweb.traces import adapters as trace_adapters
 from kschedweb.traces.choices import LogKind, StepKind
-from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
+from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core import config
 from scheduler_core.errors import ConfigError
 from scheduler_core.model.changes import Change
@@ -36,8 +35,6 @@ MOST_CHANGES = 2_000  # of a piece, unless one step has more
 # Of an attempt's row all but how long it took and how often it was made again.
 _DECIDES_NOTHING = frozenset({"duration_us", "durations", "repeat_count", "last_seen_at"})
 COMPARED = ("cluster_id", *(name for name in ATTEMPT_COLUMNS if name not in _DECIDES_NOTHING))
-
-Place = tuple[int, int]  # (run, step): all steps of a cluster are in the order of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +81,19 @@ def place_of(row: EngineStep | Checkpoint) -> Place:
 
 def ends(cluster_id: int) -> Cluster:
     """The cluster's row, which says where both logs end; ClusterGoneError."""
-    return selectors.cluster_get(cluster_id)
+    return stores.of(cluster_id).cluster()
 
 
 def begins(cluster_id: int) -> tuple[int, int]:
-    """(rv, seq) of the earliest moment that can be had: the first one, or that of the oldest checkpoint.
-
-    Nothing may be missing after it; while retention clears away, first steps and then the logs, older checkpoints are
-    still there, and one of before the cut may be written.
-    """
-    cluster = ends(cluster_id)
-    first = bulk.read_rows("SELECT rv FROM cluster_change WHERE cluster_id = %s ORDER BY rv LIMIT 1", [cluster_id])
-    steps = EngineStep.objects.filter(cluster_id=cluster_id).order_by("run", "step")
-    step = steps.values_list("run", "step", "seq_from").first()
-    began = 0 if cluster.seq == 0 else cluster.seq if step is None else step[2]
-    if cluster.rv == 0 or (first and first[0][0] == 1 and began == 0):
-        return 0, 0
-    oldest = Checkpoint.objects.filter(
-        cluster_id=cluster_id, rv__gte=first[0][0] - 1 if first else cluster.rv, seq__gte=began
-    )
-    if step is not None and step[1] > 1:
-        oldest = oldest.filter(Q(run__gt=step[0]) | Q(run=step[0], step__gte=step[1] - 1))
-    found = oldest.order_by("seq", "run", "step").values_list("objects_rv", "seq").first()
-    return (cluster.rv, cluster.seq) if found is None else found
+    """(rv, seq) of the earliest moment that can be had: the first one, or that of the oldest checkpoint."""
+    return stores.of(cluster_id).begins()
 
 
 def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> list[EngineStep]:
     """The next steps in order, no more than a piece has."""
-    rows = EngineStep.objects.raw(
-        f"SELECT * FROM {EngineStep._meta.db_table} WHERE cluster_id = %s AND (run, step) > (%s, %s)"
-        " AND (%s::bigint IS NULL OR (run, step) <= (%s, %s)) ORDER BY run, step LIMIT %s",
-        [cluster_id, *after, *((None, None, None) if until is None else (until[0], *until)), MOST_STEPS],
-    )
     found: list[EngineStep] = []
     changes = 0
-    for row in rows:
+    for row in stores.of(cluster_id).steps_after(after, until, MOST_STEPS):
         changes += row.log_to - row.log_from
         if found and changes > MOST_CHANGES:
             break
@@ -128,8 +103,7 @@ def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> li
 
 def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_decisions: bool) -> Piece:
     """The next steps with what they were given; ClusterGoneError, HistoryCutError, NotReplayableError."""
-    with transaction.atomic():
-        follow.read_only_moment()
+    with stores.of(cluster_id).reading():
         steps = steps_after(cluster_id, after, until)
         piece = Piece(steps, {place_of(step): () for step in steps})
         try:
@@ -156,9 +130,7 @@ def _changes_read(cluster_id: int, piece: Piece) -> None:
     taking = [step for step in piece.steps if step.kind == StepKind.APPLY and step.log_to > step.log_from]
     if not taking:
         return
-    found, _ = follow.changes_after(
-        cluster_id=cluster_id, rv=taking[0].log_from, least=taking[-1].log_to, until=taking[-1].log_to
-    )
+    found = stores.of(cluster_id).changes(taking[0].log_from, taking[-1].log_to)
     at = 0
     for step in taking:
         while at < len(found) and found[at].rv <= step.log_from:
@@ -173,11 +145,7 @@ def _entries_read(cluster_id: int, piece: Piece) -> None:
     steps = [step for step in piece.steps if step.seq_to > step.seq_from]
     if not steps:
         return
-    rows = bulk.read_rows(
-        f"SELECT seq, rv, step, kind, pod_uid, pod_key, at, payload::text FROM {EngineLog._meta.db_table}"
-        " WHERE cluster_id = %s AND seq > %s AND seq <= %s ORDER BY seq",
-        [cluster_id, steps[0].seq_from, steps[-1].seq_to],
-    )
+    rows = stores.of(cluster_id).entries(steps[0].seq_from, steps[-1].seq_to)
     waiting = iter(steps)
     step = next(waiting)
     for *columns, payload in rows:
@@ -191,8 +159,7 @@ def _attempts_read(cluster_id: int, piece: Piece) -> None:
     """The rows of all attempts that the entries tell of, with those that were only repeated."""
     entries = [entry for each in piece.entries.values() for entry in each if entry.kind == LogKind.ATTEMPT]
     wanted = {_number(entry.payload.get("repeats")) or entry.seq for entry in entries}
-    rows = Attempt.objects.filter(cluster_id=cluster_id, seq__in=wanted).values_list(*COMPARED, named=True)
-    piece.attempts = {row.seq: row for row in rows}
+    piece.attempts = {row.seq: row for row in stores.of(cluster_id).attempts(wanted, COMPARED)}
 
 
 def _exchanges(cluster_id: int, piece: Piece, place: Place) -> Iterable[ExtenderExchange]:
@@ -210,10 +177,10 @@ def node_names(cluster_id: int, order: str) -> tuple[str, ...]:
     """The names a matrix refers to. An order is what its digest says, and never changes."""
     if not order:
         return ()
-    packed = NodeOrder.objects.filter(cluster_id=cluster_id, digest=order).values_list("names", flat=True).first()
+    packed = stores.of(cluster_id).node_names(order)
     if packed is None:
         raise NotReplayableError("the names of the nodes of an attempt are not stored any more")
-    return trace_adapters.node_names(bytes(packed))
+    return trace_adapters.node_names(packed)
 
 
 @lru_cache(maxsize=64)
@@ -222,8 +189,7 @@ def configuration(cluster_id: int, version: int) -> Configuration:
 
     Versions are only added to, and the first one is the defaults.
     """
-    rows = SchedulerConfigVersion.objects.filter(cluster_id=cluster_id, version=version)
-    found = rows.values_list("text", "replayable").first() or (("", True) if version == 1 else None)
+    found = stores.of(cluster_id).configuration(version) or (("", True) if version == 1 else None)
     if found is None:
         raise NotReplayableError(f"version {version} of the configuration is not stored")
     text, is_replayable = found

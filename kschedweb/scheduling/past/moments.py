@@ -13,16 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
-
-from kschedweb.cluster import clock, follow
-from kschedweb.cluster.models import Change, Cluster
-from kschedweb.scheduling.past import journal, walking
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling.past import journal, stores, walking
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
-from kschedweb.scheduling.past.journal import Place
 from kschedweb.scheduling.past.objects import Objects, objects_at
+from kschedweb.scheduling.past.stores import Place
 from kschedweb.scheduling.past.walking import Walker
-from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.api.times import microseconds, moment_of
 from scheduler_core.scheduler.scheduler import Scheduler
 
@@ -132,8 +128,7 @@ def engine_at(*, cluster_id: int, position: Position) -> Walker:
     """
     with _lock:
         kept = _kept.pop(cluster_id, None)
-        with transaction.atomic():
-            follow.read_only_moment()
+        with stores.of(cluster_id).reading():
             cluster = journal.ends(cluster_id)
             target = step_at(cluster, position)
         if target is None:
@@ -158,8 +153,7 @@ class _Located:
 
 
 def _located(cluster_id: int, position: Position | None, at: datetime | None) -> _Located:
-    with transaction.atomic():
-        follow.read_only_moment()
+    with stores.of(cluster_id).reading():
         cluster = journal.ends(cluster_id)
         if position is None:
             assert at is not None
@@ -196,11 +190,11 @@ def _ended(cluster_id: int, target: Place | None) -> tuple[int, int]:
     """Where the engine log ended after a step, of which retention may have left a checkpoint only, and its time."""
     if target is None:
         return 0, 0
-    of_step = {"cluster_id": cluster_id, "run": target[0], "step": target[1]}
-    step = EngineStep.objects.filter(**of_step).values_list("seq_to", "now_us").first()
+    store = stores.of(cluster_id)
+    step = store.step(target)
     if step is not None:
-        return step
-    seq, at = Checkpoint.objects.filter(**of_step).values_list("seq", "at").get()
+        return step.seq_to, step.now_us
+    seq, at = store.checkpoint_at(target)
     return seq, microseconds(at)
 
 
@@ -216,17 +210,16 @@ def _objects_kept() -> int:
 
 def _time_of(cluster: Cluster, position: Position, target: Place | None) -> int:
     """When the cluster came to the position: the time of the step, or of a change after it."""
-    changes = Change.objects.filter(cluster_id=cluster.pk, rv__lte=position.rv).order_by("-rv")
-    changed = changes.values_list("at", flat=True).first()
-    run, step = target or (0, 0)
-    steps = EngineStep.objects.filter(cluster_id=cluster.pk, run=run, step=step).values_list("now_us", flat=True)
-    found = max(0 if changed is None else microseconds(changed), steps.first() or 0)
+    store = stores.of(cluster.pk)
+    changed = store.changed_at(position.rv)
+    step = None if target is None else store.step(target)
+    found = max(0 if changed is None else microseconds(changed), 0 if step is None else step.now_us)
     return found or _beginning(cluster.pk)
 
 
 def _beginning(cluster_id: int) -> int:
     """Before anything had happened: the time of what happened first."""
-    first = Change.objects.filter(cluster_id=cluster_id).order_by("rv").values_list("at", flat=True).first()
+    first = stores.of(cluster_id).changed_first()
     return 0 if first is None else microseconds(first)
 
 
@@ -237,13 +230,15 @@ def step_at(cluster: Cluster, asked: Position) -> Place | None:
     begins = journal.begins(cluster.pk)
     if asked.rv < begins[0] or asked.seq < begins[1]:
         raise HistoryCutError(*begins)
-    steps = EngineStep.objects.filter(cluster_id=cluster.pk, seq_to__lte=asked.seq, log_to__lte=asked.rv)
-    checkpoints = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__lte=asked.seq, rv__lte=asked.rv)
-    found = (
-        steps.order_by("-seq_to", "-run", "-step").values_list("run", "step").first(),
-        checkpoints.order_by("-run", "-step").values_list("run", "step").first(),
-    )
+    store = stores.of(cluster.pk)
+    found = store.last_step(asked.rv, asked.seq), store.last_checkpoint(asked.rv, asked.seq)
     return max((each for each in found if each is not None), default=None)
+
+
+def position_at(cluster_id: int, at: datetime) -> Position:
+    """Where the logs had come by a time of the cluster's clock; ClusterGoneError, FutureError."""
+    with stores.of(cluster_id).reading():
+        return _position_at(journal.ends(cluster_id), at)
 
 
 def _position_at(cluster: Cluster, at: datetime) -> Position:
@@ -251,20 +246,13 @@ def _position_at(cluster: Cluster, at: datetime) -> Position:
 
     FutureError.
     """
-    if microseconds(at) > clock.now_of(cluster.pk):
+    store = stores.of(cluster.pk)
+    if microseconds(at) > store.now():
         raise FutureError(at.isoformat(), cluster.rv, cluster.seq)
-    steps = EngineStep.objects.filter(cluster_id=cluster.pk)
-    before = steps.filter(now_us__lte=microseconds(at)).order_by("-now_us", "-run", "-step")
-    following = steps.filter(now_us__gt=microseconds(at)).order_by("now_us", "run", "step")
-    kept = Checkpoint.objects.filter(cluster_id=cluster.pk, at__lte=at).order_by("-seq", "-id")
-    found = before.values_list("log_to", "seq_to").first() or kept.values_list("objects_rv", "seq").first()
-    rv, seq = found or (0, 0)
+    before, seen = store.steps_around(at)
+    rv, seq = before or store.checkpoint_by(at) or (0, 0)
     # What the following step had not seen either came later, whatever its time: a writer may have waited.
-    seen = following.values_list("log_to", flat=True).first()
-    changes = Change.objects.filter(
-        cluster_id=cluster.pk, rv__gt=rv, rv__lte=cluster.rv if seen is None else seen, at__lte=at
-    )
-    return Position(changes.order_by("-rv").values_list("rv", flat=True).first() or rv, seq)
+    return Position(store.changed_by(rv, cluster.rv if seen is None else seen, at) or rv, seq)
 
 
 def _led(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
@@ -281,8 +269,7 @@ def _walker(cluster: Cluster, target: Place, kept: _Kept | None) -> Walker:
     begins = journal.begins(cluster.pk)
     if walker.rv < begins[0] or walker.seq < begins[1]:
         return walking.start_before(cluster, target)  # the steps that lead on from it have been cleared away
-    nearer = Checkpoint.objects.filter(cluster_id=cluster.pk, seq__gt=walker.seq + NEAR)
-    if nearer.filter(run__lte=target[0]).exclude(engine=b"").exists():
+    if stores.of(cluster.pk).has_checkpoint_beyond(walker.seq + NEAR, target[0]):
         started = walking.start_before(cluster, target)
         return started if started.seq > walker.seq + NEAR else walker
     return walker

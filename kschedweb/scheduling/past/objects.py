@@ -9,14 +9,12 @@ from typing import Any
 import msgspec
 import orjson
 import zstandard
-from django.db import transaction
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS
-from kschedweb.common import bulk, packing
-from kschedweb.scheduling.past import journal
+from kschedweb.common import packing
+from kschedweb.scheduling.past import journal, stores
 from kschedweb.scheduling.past.errors import HistoryCutError
-from kschedweb.traces.models import Checkpoint
 from scheduler_core.apiserver.store import Operation
 from scheduler_core.model.changes import ObjectPut
 
@@ -58,41 +56,38 @@ class Objects:
 
     def puts(self) -> list[ObjectPut]:
         """As an engine gets them that is made of them: nodes, other kinds, then pods."""
-        found = [follow.object_put(kind, orjson.loads(text), rv) for (kind, _, _), (rv, text) in self._ordered()]
+        found = [follow.object_put(kind, orjson.loads(text), rv) for (kind, _, _), (rv, text) in self.ordered()]
         return [each for each in found if each is not None]
 
     def manifests(self, kind: str) -> list[dict[str, Any]]:
         """Those of a kind."""
-        return [orjson.loads(text) for (of_kind, _, _), (_, text) in self._ordered() if of_kind == kind]
+        return [orjson.loads(text) for (of_kind, _, _), (_, text) in self.ordered() if of_kind == kind]
 
     def packed(self, level: int) -> bytes:
         """As a checkpoint keeps them."""
         compressor = zstandard.ZstdCompressor(level=level).compressobj()
         lines = (
             compressor.compress(b'{"kind":"%b","rv":%d,"manifest":%b}\n' % (kind.encode(), rv, text))
-            for (kind, _, _), (rv, text) in self._ordered()
+            for (kind, _, _), (rv, text) in self.ordered()
         )
         return b"".join((*lines, compressor.flush()))
 
-    def _ordered(self) -> Iterator[tuple[Key, tuple[int, bytes]]]:
+    def ordered(self) -> Iterator[tuple[Key, tuple[int, bytes]]]:
         return iter(sorted(self.texts.items(), key=lambda each: _ORDER.get(each[0][0], 1)))
 
     def advance(self, rv: int) -> None:
         """Go on to a later position; HistoryCutError, ClusterGoneError."""
         while self.rv < rv:
             until = min(rv, self.rv + ROWS_AT_ONCE)
-            rows = bulk.read_rows(
-                "SELECT kind, namespace, name, operation, rv, object FROM cluster_change"
-                " WHERE cluster_id = %s AND rv > %s AND rv <= %s ORDER BY rv",
-                [self.cluster_id, self.rv, until],
-            )
+            rows = stores.of(self.cluster_id).objects_changed(self.rv, until)
             if len(rows) < until - self.rv:
                 raise HistoryCutError(*journal.begins(self.cluster_id))
             for row in rows:
-                self._take(*row)
+                self.take(*row)
             self.rv = until
 
-    def _take(self, kind: str, namespace: str, name: str, operation: str, rv: int, content: bytes) -> None:
+    def take(self, kind: str, namespace: str, name: str, operation: str, rv: int, content: bytes) -> None:
+        """Take one entry of the change log; `content` as it is stored."""
         if operation not in _OPERATIONS or kind in CONFIDENTIAL_KINDS:
             return
         if operation == Operation.DELETED:
@@ -103,20 +98,23 @@ class Objects:
 
 def objects_at(cluster_id: int, rv: int) -> Objects:
     """Every object at a position; HistoryCutError, ClusterGoneError."""
-    with transaction.atomic():
-        follow.read_only_moment()
+    store = stores.of(cluster_id)
+    with store.reading():
         begins = journal.begins(cluster_id)
         if rv < begins[0]:
             raise HistoryCutError(*begins)
-        nearest = Checkpoint.objects.filter(cluster_id=cluster_id, objects_rv__lte=rv).order_by("-objects_rv", "-seq")
-        found = nearest.values_list("objects_rv", "objects_packed").first()
-        objects = Objects(cluster_id) if found is None else _unpacked(cluster_id, found[0], bytes(found[1]))
+        found = store.objects_before(rv)
+        objects = Objects(cluster_id) if found is None else unpacked(cluster_id, found[0], _text(found[1]))
         objects.advance(rv)
     return objects
 
 
-def _unpacked(cluster_id: int, rv: int, content: bytes) -> Objects:
-    text = zstandard.ZstdDecompressor().decompressobj().decompress(content)
+def _text(content: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(content)
+
+
+def unpacked(cluster_id: int, rv: int, text: bytes) -> Objects:
+    """What the lines of a checkpoint say."""
     objects = Objects(cluster_id, rv)
     for each in text.split(b"\n")[:-1]:
         line = _lines.decode(each)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from django.db.models import Q, Sum
-
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling.past import journal, moments, walking
+from kschedweb.scheduling.past import journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference, difference
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
-from kschedweb.scheduling.past.journal import Piece, Place, place_of
+from kschedweb.scheduling.past.journal import Piece, place_of
 from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.stores import Place
 from kschedweb.scheduling.past.walking import START, Walker
 from kschedweb.traces.choices import StepKind
-from kschedweb.traces.models import Checkpoint, EngineStep
+from kschedweb.traces.models import EngineStep
 from scheduler_core.errors import CoreError
 from scheduler_core.trace.digest import START_OF_CHAIN
 
@@ -54,14 +53,7 @@ class Replay:
         last = self.place
         self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
         self.place = self.until if self.walker is None else self.walker.place
-        run, step = last
-        to_run, to_step = self.place
-        between = EngineStep.objects.filter(
-            Q(run__gt=run) | Q(run=run, step__gt=step),
-            Q(run__lt=to_run) | Q(run=to_run, step__lte=to_step),
-            cluster_id=self.cluster.pk,
-        )
-        self.unproven += between.aggregate(cycles=Sum("cycles"))["cycles"] or 0
+        self.unproven += stores.of(self.cluster.pk).cycles_between(last, self.place)
 
     def _go_on(self, is_enough: Callable[[], bool]) -> None:
         """The next piece, or as much of it as can be, and until it is enough."""
@@ -122,29 +114,25 @@ class Replay:
 
 def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
     """An engine from the first checkpoint, or the first step of a run, after a place; None where there is none."""
-    run, step = place
-    after = Q(run__gt=run) | Q(run=run, step__gt=step)
-    if not cluster.is_mirror:
-        rows = Checkpoint.objects.filter(after, cluster_id=cluster.pk).exclude(engine=b"").order_by("run", "step")
-        for pk, *stands in rows.values_list("pk", "run", "step"):
-            first = walking.first_step_before(cluster.pk, (stands[0], stands[1]), after=run)
-            if first is not None:
-                break
-            if (stands[0], stands[1]) > until:
-                return None
-            row = rows.filter(pk=pk).defer("objects_packed").first()
-            if row is None:
-                continue  # cut away, or one too many, meanwhile
-            walker = Walker(cluster)
-            try:
-                walker.load(row)
-            except NotReplayableError:
-                continue
-            return walker
-        first = walking.first_step_before(cluster.pk, until, after=run)
+    if cluster.is_mirror:
+        return None
+    store, run = stores.of(cluster.pk), place[0]
+    row = store.checkpoint_after(place)
+    while row is not None:
+        first = store.first_step(place_of(row), after=run)
         if first is not None:
-            return Walker(cluster, (first.run, first.step - 1), seq=first.seq_from)
-    return None
+            break
+        if place_of(row) > until:
+            return None
+        walker = Walker(cluster)
+        try:
+            walker.load(row)
+        except NotReplayableError:
+            row = store.checkpoint_after(place_of(row))
+            continue
+        return walker
+    first = store.first_step(until, after=run)
+    return None if first is None else Walker(cluster, (first.run, first.step - 1), seq=first.seq_from)
 
 
 def replay_of(cluster_id: int, first: Position | None = None, last: Position | None = None) -> Replay:

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 
 import zstandard
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Q
 
-from kschedweb.cluster import follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.beginnings import beginning_of
-from kschedweb.scheduling.past import journal
+from kschedweb.scheduling.past import journal, stores
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
-from kschedweb.scheduling.past.journal import Piece, Place, place_of
+from kschedweb.scheduling.past.journal import Piece, place_of
 from kschedweb.scheduling.past.objects import objects_at
+from kschedweb.scheduling.past.stores import Place
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core import build, config
@@ -164,13 +162,10 @@ def start_before(cluster: Cluster, target: Place) -> Walker:
     if cluster.is_mirror:
         raise NotReplayableError(OF_A_MIRROR)
     walker = Walker(cluster)
-    with transaction.atomic():
-        follow.read_only_moment()
-        run, step = target
-        before = Q(run__lt=run) | Q(run=run, step__lte=step)
-        rows = Checkpoint.objects.filter(before, cluster_id=cluster.pk).exclude(engine=b"")
-        written = rows.defer("objects_packed").order_by("-run", "-step").first()
-        first = first_step_before(cluster.pk, target)
+    store = stores.of(cluster.pk)
+    with store.reading():
+        written = store.checkpoint_before(target)
+        first = store.first_step(target)
     if first is not None and (written is None or place_of(written) < place_of(first)):
         walker.place = (first.run, first.step - 1)
         walker.seq = first.seq_from
@@ -179,16 +174,6 @@ def start_before(cluster: Cluster, target: Place) -> Walker:
         raise HistoryCutError(*journal.begins(cluster.pk))
     walker.load(written)
     return walker
-
-
-def first_step_before(cluster_id: int, target: Place, *, after: int | None = None) -> EngineStep | None:
-    """The newest first step of a run up to there of which is kept what its engine was made of.
-
-    With `after` the oldest, of runs after that one.
-    """
-    rows = EngineStep.objects.filter(cluster_id=cluster_id, run__lte=target[0], step=1).exclude(kind=StepKind.APPLY)
-    known = rows.filter(Q(began_from__isnull=False) | Q(run=1, seq_from=0))
-    return known.order_by("-run").first() if after is None else known.filter(run__gt=after).order_by("run").first()
 
 
 def walk(walker: Walker, target: Place) -> None:

@@ -28,8 +28,8 @@ UNION ALL
 SELECT 'scheduling.ensure_leader', due.id::text FROM ({DUE_CLUSTERS.format(age=_OLD)}) due
 UNION ALL
 SELECT 'lifecycle.tick', c.id::text FROM {Cluster._meta.db_table} c
- WHERE c.clock_at_us IS NOT NULL OR (c.lifecycle_mode = 'simulate' AND (c.controllers_rv < c.rv
-    OR to_timestamp(c.controllers_due_us / 1000000.0) < now() + c.clock_offset_us * interval '1 microsecond'))
+ WHERE NOT c.is_record AND (c.clock_at_us IS NOT NULL OR (c.lifecycle_mode = 'simulate' AND (c.controllers_rv < c.rv
+    OR to_timestamp(c.controllers_due_us / 1000000.0) < now() + c.clock_offset_us * interval '1 microsecond')))
 UNION ALL
 SELECT 'cluster.import_execute', id::text FROM {Import._meta.db_table}
  WHERE (status = 'queued' AND created_at < now() - {_OLD})

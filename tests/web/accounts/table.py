@@ -165,6 +165,7 @@ ROWS = [
         _get(f"{CLUSTER}/lists/<str:what>{rest}", values={"str:what": "pods", "str:form": "csv"})
         for rest in ("", "/completion", "/export.<str:form>")
     ),
+    _get(f"{CLUSTER}/history/export"),
     _get(f"{CLUSTER}/export/<str:what>.<str:form>", values={"str:what": "attempts", "str:form": "csv"}),
 ]
 

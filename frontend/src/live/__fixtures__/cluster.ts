@@ -10,6 +10,7 @@ export const CLUSTER: Cluster = {
   seed: 0,
   is_sample: false,
   is_mirror: false,
+  is_record: false,
   is_synced: true,
   external_controllers: [],
   config_version: 1,
