@@ -87,11 +87,11 @@ async function settled(): Promise<void> {
   flushSync();
 }
 
-async function show(href = configHref(7)): Promise<void> {
+async function show(href = configHref(7), cluster = CLUSTER): Promise<void> {
   router.open(href);
   await settled();
   const { version } = configView.match(location.hash) ?? { version: null };
-  made = mount(ConfigDialog, { target: document.body, props: { live: { cluster: CLUSTER } as State, version } });
+  made = mount(ConfigDialog, { target: document.body, props: { live: { cluster } as State, version } });
   await settled();
 }
 
@@ -155,6 +155,12 @@ describe("ConfigDialog", () => {
     expect(document.querySelectorAll("dd")[1]?.textContent?.trim()).toBe("RackAware×5");
     expect(text()).toContain("RackAware does not declare itself deterministic");
     expect(text()).toContain("RackAware does not declare depends_on");
+  });
+
+  it("offers no change of a history from a file", async () => {
+    await show(configHref(7), { ...CLUSTER, is_record: true });
+    expect(text()).toContain("Version 2, by ada");
+    expect(document.querySelector(".actions")).toBeNull();
   });
 
   it("lists every problem of a refused text, marks the lines and keeps the draft", async () => {

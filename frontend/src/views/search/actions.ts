@@ -1,6 +1,7 @@
 /** What the dashboard can show and do, by name: what of the search only the browser knows. */
 import { api } from "../../api/client";
 import { i18n, LANGUAGES, type Language, t } from "../../i18n/index.svelte";
+import { isOnlyRead } from "../../lib/reading";
 import { withSettings } from "../../lib/view";
 import { preferences } from "../../state/preferences.svelte";
 import { clusterHref, router } from "../../state/route.svelte";
@@ -48,7 +49,7 @@ export function entries(dialogs: Dialogs): readonly Entry[] {
   asks("make", t("make.title"));
   asks("access", t("bar.access"));
   asks("tokens", t("bar.tokens"));
-  if (cluster && !cluster.is_mirror && store.may("operator")) {
+  if (cluster && !isOnlyRead(cluster) && store.may("operator")) {
     for (const pace of ["run", "pause"] as const) {
       does(`pace ${pace}`, t("search.pace", { name: t(`pace.${pace}`) }), () => api.pace(cluster.id, { pace }));
     }
