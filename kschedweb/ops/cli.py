@@ -12,7 +12,9 @@ from kschedweb.ops import certificates, postgres, supervisor, up, valkey
 from kschedweb.query import LISTS, help_text
 
 DEFAULT_PORT = 8480
-FOUND_KINDS = ("pod", "node", "workload", "namespace", "priorityclass", "reason", "configuration", "cluster")
+FOUND_KINDS = (
+    "pod", "node", "workload", "namespace", "priorityclass", "reason", "configuration", "cluster", "gonepod",
+)  # fmt: skip
 LIFECYCLE = (
     "frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act;"
     " simulate: pods also start, run and end"

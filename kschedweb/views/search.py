@@ -8,7 +8,9 @@ from msgspec import UNSET, UnsetType
 from kschedweb.views.base import Input, Moment, View, doc, number, text
 from kschedweb.views.workloads import WorkloadState
 
-SearchKind = Literal["pod", "node", "workload", "namespace", "priorityclass", "reason", "configuration", "cluster"]
+SearchKind = Literal[
+    "pod", "node", "workload", "namespace", "priorityclass", "reason", "configuration", "cluster", "gonepod"
+]
 SearchState = (
     Literal[
         "",
@@ -40,9 +42,9 @@ class SearchHit(View):
     state: Annotated[
         SearchState,
         doc(
-            "of a pod: pending (without a node), bound (not started), running, succeeded, failed, unknown, deleting,"
-            " gone (deleted: only history is kept of it); of a node: ready, not_ready, unschedulable; of a"
-            " configuration: active, earlier; of a workload as in its list; empty for others"
+            "of a pod: pending (without a node), bound (not started), running, succeeded, failed, unknown, deleting;"
+            " of one that was deleted and of which only history is kept (gonepod): gone; of a node: ready, not_ready,"
+            " unschedulable; of a configuration: active, earlier; of a workload as in its list; empty for others"
         ),
     ]
     node: Annotated[str, doc("of a pod that has one")]
@@ -77,5 +79,7 @@ class SearchQuery(Input):
 
     q: Annotated[str, text(253, "the word; empty: what was made last; `namespace/` before it narrows it", least=0)] = ""
     cluster: Annotated[int, number(1, description="its id (default: all that you may see)")] | UnsetType = UNSET
-    kinds: Annotated[str, text(200, "only these, with commas between them")] | UnsetType = UNSET
+    kinds: Annotated[
+        str, text(200, "only these, with commas between them; without `gonepod` the answer is there sooner")
+    ] | UnsetType = UNSET
     limit: Annotated[int, number(1, 50, "of the hits of each kind")] = 8

@@ -83,8 +83,8 @@ def test_why_it_is_pending_and_what_kept_it_off_a_node(page: Page, cluster: Clus
     cluster.pod_create("question-why", cpu="4000")
     name = some_node(cluster)
     article = decision(page, cluster, "question-why")
-    some = r"cannot give 4000 cpu; the most that is free on one of them is [\d.]+m?, on \S+"  # others have taints
-    none = r"none has 4000 cpu free; the most is [\d.]+m?, on \S+"
+    some = r"cannot give 4,000 cpu; the most that is free on one of them is [\d.]+m?, on \S+"  # others have taints
+    none = r"none has 4,000 cpu free; the most is [\d.]+m?, on \S+"
     expect(article).to_contain_text(re.compile(f"{some}|{none}"))
     matrix = article.get_by_role("region", name="Verdicts and scores, node by node")
     field = matrix.get_by_placeholder("Node name")
@@ -92,7 +92,7 @@ def test_why_it_is_pending_and_what_kept_it_off_a_node(page: Page, cluster: Clus
     page.keyboard.type(name)
     row = matrix.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text("Insufficient cpu")
-    expect(row).to_contain_text(re.compile(r"asks 4000 cpu; [\d.]+m? of [\d.]+ are free"))
+    expect(row).to_contain_text(re.compile(r"asks 4,000 cpu; [\d.]+m? of [\d.]+ are free"))
 
 
 def test_why_that_node_and_not_another(page: Page, cluster: Cluster) -> None:

@@ -142,6 +142,13 @@ describe("sentences about amounts", () => {
     expect(text(sentenceOnNode({ ...CPU, there: -1 }))).toBe("asks 31 cpu; 0 of 16 are free.");
   });
 
+  it("say of a node that has none of it that it has none", () => {
+    const none = { subject: "example.com/gpu", asked: 2, there: 0, capacity: 0 };
+    expect(said(none)[0]).toBe("Asks 2; none is free, and [node-7] has none at all.");
+    expect(said({ ...none, nodes: 1 })[0]).toBe("Asks 2; [node-7] has none.");
+    expect(text(sentenceOnNode({ ...CPU, ...none }))).toBe("asks 2 example.com/gpu; the node has none.");
+  });
+
   it("of a single node name no other", () => {
     expect(text(sentenceOnNode(CPU))).toBe("asks 31 cpu; 15.85 of 16 are free.");
   });
@@ -164,6 +171,7 @@ describe("sentences about amounts", () => {
 describe("quantities", () => {
   it.each([
     ["cpu", [250, 15_850, 0, -500], ["250m", "15.85", "0", "-500m"]],
+    ["cpu", [4_000_000, 1_234_567], ["4,000", "1,234.567"]],
     ["memory", [1 << 30, 3 << 28], ["1 Gi", "768 Mi"]],
     ["memory", [2 ** 35, 34_326_183_936, 2 ** 35], ["32 Gi", "31.97 Gi", "32 Gi"]],
     ["memory", [2 ** 60, 2 ** 34], ["1 Ei", "16 Gi"]],

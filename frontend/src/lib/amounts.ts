@@ -32,7 +32,7 @@ export function askedBy({ pods, pod, asked_least, asked_most, amounts }: Pending
 export function sentenceOnNode(about: Amounts): Sentence {
   switch (about.kind) {
     case "resource":
-      return linked("amounts.one.resource", about, amountsOf(about));
+      return linked(hasNone(about) ? "amounts.one.none" : "amounts.one.resource", about, amountsOf(about));
     case "pods":
       return linked("amounts.one.pods", about, { capacity: about.capacity ?? 0 });
     case "taint":
@@ -57,8 +57,10 @@ function main(about: Amounts): Sentence {
   const node = { node: about.node };
   const isOne = about.nodes === 1;
   switch (about.kind) {
-    case "resource":
-      return linked(isOne ? "amounts.resourceOne" : "amounts.resource", about, { ...amountsOf(about), node });
+    case "resource": {
+      const key = hasNone(about) ? "amounts.none" : "amounts.resource";
+      return linked(isOne ? `${key}One` : key, about, { ...amountsOf(about), node });
+    }
     case "pods":
       return linked("amounts.pods", about, { node, capacity: about.capacity ?? 0 });
     case "taint":
@@ -119,12 +121,16 @@ export function amountsOf(about: Amounts): {
   return { asked, there, capacity };
 }
 
+/** The node has nothing of it, so that there is nothing to be free. */
+const hasNone = ({ capacity, there }: Amounts): boolean => !capacity && (there ?? 0) <= 0;
+
 const MOST_DIGITS = 4;
+const EXACT = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
 
 /** Amounts of a resource: exact for cpu and what is counted, bytes with as many digits as tell them apart. */
 export function quantities(resource: string, values: readonly number[]): readonly string[] {
   if (resource === "cpu")
-    return values.map((milli) => (Math.abs(milli) < 1000 && milli ? `${milli}m` : `${milli / 1000}`));
+    return values.map((milli) => (Math.abs(milli) < 1000 && milli ? `${milli}m` : EXACT.format(milli / 1000)));
   const isBytes = quantity(resource, values[0] ?? 0) === bytes(values[0] ?? 0);
   if (!isBytes) return values.map((value) => i18n.number(value));
   for (const digits of [undefined, 2, 3, MOST_DIGITS]) {

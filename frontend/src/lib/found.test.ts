@@ -17,6 +17,11 @@ it("keeps what was opened last, each thing once and no more than so many", () =>
   expect(openedIn(kept).map(({ name }) => name)).toEqual(["p5", "p10", "p9", "p8", "p7", "p6", "p4", "p3"]);
 });
 
+it("keeps a pod as one thing, whether it was there or gone", () => {
+  const kept = withOpened(withOpened("", pod("p")), { ...pod("p"), kind: "gonepod" });
+  expect(openedIn(kept)).toEqual([pod("p")]);
+});
+
 it.each(["", "{", "7", '{"kind":"pod"}', '[1,null,{"kind":"pod"}]'])("passes over what is none of ours: %s", (kept) =>
   expect(openedIn(kept)).toEqual([]),
 );

@@ -8,7 +8,8 @@ export const KEPT = 8;
 const WORDS = ["kind", "cluster", "namespace", "name", "of"] as const;
 
 export function withOpened(kept: string, hit: Opened): string {
-  const { kind, cluster_id, cluster, namespace, name, of } = hit;
+  const { cluster_id, cluster, namespace, name, of } = hit;
+  const kind = hit.kind === "gonepod" ? "pod" : hit.kind; // one thing, whether it is there or not
   const opened: Opened = { kind, cluster_id, cluster, namespace, name, of };
   const others = openedIn(kept).filter((one) => keyOf(one) !== keyOf(opened));
   return JSON.stringify([opened, ...others].slice(0, KEPT));

@@ -92,20 +92,23 @@ _OBJECTS: Final = """
         WHERE cluster_id = one.id AND kind = ANY (%s::text[]) AND {} ORDER BY {} LIMIT %s
     ) AS object
 """
-# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone: looked up in the
-# collation of the index of names.
+# Read from the index `change_gone_pods` alone. A pod whose name another one has now is not gone and takes no room:
+# looked up name by name, as far as names are read, in the collation of the index of names.
 _GONE: Final = """
     WITH found AS (
         SELECT one.id, gone.* FROM unnest(%s::bigint[]) AS one (id) CROSS JOIN LATERAL (
-            SELECT name COLLATE "C" AS name, namespace, max(rv) AS rv FROM cluster_change
-            WHERE cluster_id = one.id AND kind = 'Pod' AND operation = 'deleted' AND {}
-            GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %s
+            SELECT deleted.* FROM (
+                SELECT name COLLATE "C" AS name, namespace, max(rv) AS rv FROM cluster_change
+                WHERE cluster_id = one.id AND kind = 'Pod' AND operation = 'deleted' AND {}
+                GROUP BY 1, 2
+            ) AS deleted
+            WHERE NOT coalesce((SELECT true FROM cluster_pod AS pod
+                                WHERE pod.cluster_id = one.id AND pod.namespace = deleted.namespace
+                                  AND pod.name = deleted.name COLLATE "default"), false)
+            ORDER BY 1, 2 LIMIT %s
         ) AS gone
     )
-    SELECT found.id, found.namespace, found.name, change.at,
-           (SELECT true FROM cluster_pod AS pod
-            WHERE pod.cluster_id = found.id AND pod.namespace = found.namespace
-              AND pod.name = found.name COLLATE "default")
+    SELECT found.id, found.namespace, found.name, change.at
     FROM found JOIN cluster_change AS change ON change.cluster_id = found.id AND change.rv = found.rv
 """
 _GONE_LAST: Final = """
@@ -144,7 +147,7 @@ def gone_pods(ids: Collection[int], wanted: Wanted, most: int) -> list[GoneRow]:
         rows = _read(_GONE_LAST, [list(ids), RECENT_ENTRIES, most])
         return list({row[:3]: GoneRow(*row) for row in reversed(rows)}.values())[::-1]
     found = _found(_GONE, [list(ids)], ids, wanted, most, "", name='(name COLLATE "C")')
-    return [GoneRow(*row[:4]) for row in found if not row[4]]
+    return [GoneRow(*row) for row in found]
 
 
 def nodes(ids: Collection[int], wanted: Wanted, most: int) -> list[NodeRow]:

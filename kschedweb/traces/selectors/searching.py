@@ -75,8 +75,8 @@ class _Ranked:
         """Where it stands among all: equal only for the same thing. Without a word what was found first is first."""
         found = self.found
         own = (found.namespace, found.name, clusters[found.cluster_id], found.of, found.kind, found.cluster_id)
-        rank = (self.match.how, self.match.parts, found.state == "gone", -(found.pods or 0), len(found.name))
-        return (*rank, *own) if by_name else (found.state == "gone", self.place, *own)
+        rank = (self.match.how, self.match.parts, -(found.pods or 0), len(found.name))
+        return (*rank, *own) if by_name else (self.place, *own)
 
 
 def search(
@@ -152,8 +152,11 @@ def _pods(clusters: Mapping[int, str], wanted: Wanted, most: int) -> Iterable[_F
             node=row.node_name,
             at=row.created_at,
         )
-    for gone in names.gone_pods(clusters, wanted, most):
-        yield _Found("pod", gone.cluster_id, gone.name, gone.namespace, state="gone", at=gone.at)
+
+
+def _gone_pods(clusters: Mapping[int, str], wanted: Wanted, most: int) -> Iterable[_Found]:
+    for row in names.gone_pods(clusters, wanted, most):
+        yield _Found("gonepod", row.cluster_id, row.name, row.namespace, state="gone", at=row.at)
 
 
 def _nodes(clusters: Mapping[int, str], wanted: Wanted, most: int) -> Iterable[_Found]:
@@ -222,4 +225,5 @@ _FINDERS: Final[Mapping[views.SearchKind, Callable[[Mapping[int, str], Wanted, i
     "reason": _reasons,
     "configuration": _configurations,
     "cluster": _clusters,
+    "gonepod": _gone_pods,
 }

@@ -13,9 +13,23 @@ import { podHref } from "../pod/view";
 import { workloadHref } from "../workload/view";
 import { workloadsHref, workloadsView } from "../workloads/view";
 
+/** All kinds but deleted pods, of which there may be so many that the answer takes longer. */
+const SOON_FOUND: Readonly<Record<Exclude<SearchHit["kind"], "gonepod">, true>> = {
+  pod: true,
+  node: true,
+  workload: true,
+  namespace: true,
+  priorityclass: true,
+  reason: true,
+  configuration: true,
+  cluster: true,
+};
+export const SOON = Object.keys(SOON_FOUND).join(",");
+
 export function hrefOf({ kind, cluster_id: id, namespace, name, of }: Opened): string {
   switch (kind) {
     case "pod":
+    case "gonepod":
       return podHref(id, `${namespace}/${name}`);
     case "node":
       return nodeHref(id, name);

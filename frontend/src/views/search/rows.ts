@@ -18,26 +18,34 @@ export interface Group {
 
 const FEW = 6; // views and actions below what was found by name
 
-/** The group with the best match first. Without a word: what was opened last, what was made last, then the rest. */
+/**
+ * The group with the best match first, of equal ones deleted pods (`gone`) last; below all others when they are late, or
+ * still those of other letters. Without a word: what was opened last, what was made last, then the rest.
+ */
 export function groupsOf(
   word: string,
   answer: SearchAnswer | undefined,
   opened: readonly Opened[],
   entries: readonly Entry[],
+  gone?: SearchAnswer,
+  isLate = false,
 ): readonly Group[] {
   const asked = word.trim();
   const groups: { group: Group; rank: number }[] = [];
   const add = (group: Group, how: How) => {
     if (group.rows.length) groups.push({ group, rank: asked ? HOWS.indexOf(how) : 0 });
   };
+  const hits = (answer: SearchAnswer | undefined, place?: How) => {
+    for (const { kind, hits, more } of answer?.groups ?? []) {
+      const rows = hits.map((hit) => ({ id: keyOf(hit), name: hit.name, marks: hit.marks, hit }));
+      add({ kind, rows, more }, place ?? hits[0]?.how ?? "parts");
+    }
+  };
   if (!asked) {
     const rows = opened.map((one) => ({ id: `opened ${keyOf(one)}`, name: one.name, marks: [], opened: one }));
     add({ kind: "opened", rows, more: false }, "exact");
   }
-  for (const { kind, hits, more } of answer?.groups ?? []) {
-    const rows = hits.map((hit) => ({ id: keyOf(hit), name: hit.name, marks: hit.marks, hit }));
-    add({ kind, rows, more }, hits[0]?.how ?? "parts");
-  }
+  hits(answer);
   for (const kind of ["view", "action"] as const) {
     const matched = entries
       .filter((entry) => entry.kind === kind)
@@ -49,5 +57,6 @@ export function groupsOf(
     const rows = matched.slice(0, FEW).map(({ entry, marks }) => ({ id: entry.id, name: entry.name, marks, entry }));
     add({ kind, rows, more: false }, matched[0]?.how ?? "parts");
   }
+  hits(gone, isLate ? "parts" : undefined);
   return groups.sort((a, b) => a.rank - b.rank).map(({ group }) => group);
 }
