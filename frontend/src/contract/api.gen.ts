@@ -3464,7 +3464,7 @@ export interface components {
         /** @description What was found of one kind, the best first. */
         readonly SearchGroup: {
             /** @enum {unknown} */
-            readonly kind: "cluster" | "configuration" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
+            readonly kind: "cluster" | "configuration" | "gonepod" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
             readonly hits: readonly components["schemas"]["SearchHit"][];
             /** @description whether there is more than the limit */
             readonly more: boolean;
@@ -3472,14 +3472,14 @@ export interface components {
         /** @description Something whose name matches: what it is, where, and in which state. */
         readonly SearchHit: {
             /** @enum {unknown} */
-            readonly kind: "cluster" | "configuration" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
+            readonly kind: "cluster" | "configuration" | "gonepod" | "namespace" | "node" | "pod" | "priorityclass" | "reason" | "workload";
             readonly cluster_id: number;
             readonly cluster: string;
             readonly namespace: string;
             readonly name: string;
             /** @description a workload's kind; the plugin of a reason; profile or version of a configuration */
             readonly of: string;
-            /** @description of a pod: pending (without a node), bound (not started), running, succeeded, failed, unknown, deleting, gone (deleted: only history is kept of it); of a node: ready, not_ready, unschedulable; of a configuration: active, earlier; of a workload as in its list; empty for others */
+            /** @description of a pod: pending (without a node), bound (not started), running, succeeded, failed, unknown, deleting; of one that was deleted and of which only history is kept (gonepod): gone; of a node: ready, not_ready, unschedulable; of a configuration: active, earlier; of a workload as in its list; empty for others */
             readonly state: ("" | "active" | "bound" | "earlier" | "gone" | "not_ready" | "pending" | "ready" | "succeeded" | "unknown" | "unschedulable") | ("available" | "complete" | "deleting" | "failed" | "paused" | "progressing" | "running" | "scheduled" | "stalled" | "suspended" | "unavailable");
             /** @description of a pod that has one */
             readonly node: string;
@@ -3507,7 +3507,7 @@ export interface components {
             readonly q?: string;
             /** @description its id (default: all that you may see) */
             readonly cluster?: number;
-            /** @description only these, with commas between them */
+            /** @description only these, with commas between them; without `gonepod` the answer is there sooner */
             readonly kinds?: string;
             /**
              * @description of the hits of each kind
@@ -6492,7 +6492,7 @@ export interface operations {
             readonly query?: {
                 /** @description its id (default: all that you may see) */
                 readonly cluster?: number;
-                /** @description only these, with commas between them */
+                /** @description only these, with commas between them; without `gonepod` the answer is there sooner */
                 readonly kinds?: string;
                 /** @description of the hits of each kind */
                 readonly limit?: number;
