@@ -79,7 +79,5 @@ class SearchQuery(Input):
 
     q: Annotated[str, text(253, "the word; empty: what was made last; `namespace/` before it narrows it", least=0)] = ""
     cluster: Annotated[int, number(1, description="its id (default: all that you may see)")] | UnsetType = UNSET
-    kinds: Annotated[
-        str, text(200, "only these, with commas between them; without `gonepod` the answer is there sooner")
-    ] | UnsetType = UNSET
+    kinds: Annotated[str, text(200, "only these, with commas between them; sooner without gonepod")] | UnsetType = UNSET
     limit: Annotated[int, number(1, 50, "of the hits of each kind")] = 8

@@ -1,6 +1,6 @@
 """How fast the search answers: 30,000 pods present, 300,000 gone; and what a pod that goes costs for it.
 
-The dashboard asks for everything but the pods that are gone first, then for those; `./ksched find` asks for all at once.
+The dashboard asks for everything but gone pods first, then for these; `./ksched find` asks for all at once.
 
     .venv/bin/python -m pytest -q -s -p no:cacheprovider tests/bench/bench_search.py
 

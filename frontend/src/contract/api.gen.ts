@@ -3507,7 +3507,7 @@ export interface components {
             readonly q?: string;
             /** @description its id (default: all that you may see) */
             readonly cluster?: number;
-            /** @description only these, with commas between them; without `gonepod` the answer is there sooner */
+            /** @description only these, with commas between them; sooner without gonepod */
             readonly kinds?: string;
             /**
              * @description of the hits of each kind
@@ -6492,7 +6492,7 @@ export interface operations {
             readonly query?: {
                 /** @description its id (default: all that you may see) */
                 readonly cluster?: number;
-                /** @description only these, with commas between them; without `gonepod` the answer is there sooner */
+                /** @description only these, with commas between them; sooner without gonepod */
                 readonly kinds?: string;
                 /** @description of the hits of each kind */
                 readonly limit?: number;
