@@ -1,12 +1,14 @@
 """A recorded result against ours: every field of every cycle, and where the first difference of each lies.
 
-Cycles are paired by pod and attempt. A cycle agrees when no compared field differs; what only one side has, differs.
-What stands beside the cycles (node order, queue order, profiles) is the scenario's head and is compared as one item.
+Cycles are paired by pod, attempt and how often that was told. A cycle agrees when no compared field differs; what only
+one side has, differs. What stands beside the cycles (node order, queue order, profiles) is the scenario's head and is
+compared as one item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,10 +52,10 @@ def compare(expected: Mapping[str, Any], got: Mapping[str, Any], *, decision_onl
         return not found
 
     head_agrees = decision_only or note("", _without(expected, "cycles"), _without(got, "cycles"))
-    ours = {_key(cycle): cycle for cycle in got["cycles"]}
+    ours = dict(_keyed(got["cycles"]))
     agreed = 0
-    for cycle in expected["cycles"]:
-        mine = ours.pop(_key(cycle), {})
+    for key, cycle in _keyed(expected["cycles"]):
+        mine = ours.pop(key, {})
         if decision_only:
             agreed += note(_name(cycle), _decision(cycle), _decision(mine))
         else:
@@ -63,9 +65,13 @@ def compare(expected: Mapping[str, Any], got: Mapping[str, Any], *, decision_onl
     return Comparison(len(expected["cycles"]), agreed, len(ours), head_agrees, tuple(divergences))
 
 
-def _key(cycle: Mapping[str, Any]) -> tuple[Any, Any, bool]:
-    """A late binding is told beside the attempt that it ends."""
-    return cycle["pod"], cycle["attempt"], cycle["outcome"] == "bound"
+def _keyed(cycles: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[Any, Any, int], Mapping[str, Any]]]:
+    """Each with its key: a late binding, whether it succeeds or fails, is told beside the attempt that it ends."""
+    told: Counter[tuple[Any, Any]] = Counter()
+    for cycle in cycles:
+        attempt = cycle["pod"], cycle["attempt"]
+        told[attempt] += 1
+        yield (*attempt, told[attempt]), cycle
 
 
 def _name(cycle: Mapping[str, Any]) -> str:

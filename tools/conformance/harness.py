@@ -135,13 +135,13 @@ class _Run:
             entry.pod = entry.pod.on_node(recorded.spec.node_name)
         plugin = self._claims_plugin(recorded)
         stored = self.claims.stored_of(recorded)
-        on_nodes = plugin is not None and bool(stored) and found_on(plugin, recorded, self._nodes())
+        on_nodes = found_on(plugin, recorded, self._nodes()) if plugin and stored and self._filters(recorded) else {}
         effects = self.scheduler.schedule_pod_now(key, NOW_US)
         if not effects.attempts:
             return None, self._kept_out(key)
         (attempt,) = effects.attempts
         cycle = cycle_of(attempt)
-        if on_nodes and attempt.result != "error":
+        if on_nodes and (attempt.result != "error" or attempt.node_name):  # else no node was looked for to the end
             found = {name: on_nodes[name] for name in cycle["feasible"] if name in on_nodes}
             if found:
                 cycle["allocations"] = found
@@ -181,9 +181,7 @@ class _Run:
         if noted:
             cycle = cycle | {"writes": noted}
         if failure:
-            for gone in ("tied",):
-                cycle.pop(gone, None)
-            cycle |= {"outcome": "error", "stage": "preBind", "error": failure}
+            cycle = cycle | {"outcome": "error", "stage": "preBind", "error": failure}
         is_told = cycle["outcome"] in ("scheduled", "bound") or failure or "deallocated" in cycle.get("postFilter", {})
         if not before or not is_told:
             return cycle
@@ -216,6 +214,11 @@ class _Run:
         framework = self.scheduler.engine.frameworks.get(pod.spec.scheduler_name)
         found = framework.instances.get("DynamicResources") if framework is not None else None
         return found if isinstance(found, DynamicResources) else None
+
+    def _filters(self, pod: Pod) -> bool:
+        """Whether the pod's profile has the plugin of claims look at nodes: else it remembers nothing of them."""
+        framework = self.scheduler.engine.frameworks[pod.spec.scheduler_name]
+        return any(plugin.name == DynamicResources.name for plugin in framework.filter)
 
     def _nodes(self) -> list[Node]:
         engine = self.scheduler.engine

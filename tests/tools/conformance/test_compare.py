@@ -148,3 +148,13 @@ def test_each_of_200_flipped_fields_is_reported() -> None:
             decisions += 1
         flipped += 1
     assert decisions > 50
+
+
+def test_late_binding_that_fails_is_compared_beside_its_attempt() -> None:
+    reserved = {**CYCLE, "stage": "reserved"}
+    failed = {**CYCLE, "outcome": "error", "stage": "preBind", "error": "no"}
+    both = {**RESULT, "cycles": [reserved, failed]}
+    assert compare(both, both, decision_only=False).agreed == 2
+    found = compare(both, {**both, "cycles": [reserved, {**failed, "error": "other"}]}, decision_only=False)
+    assert (found.agreed, found.surplus) == (1, 0)
+    assert [(each.field, each.expected, each.got) for each in found.divergences] == [("error", "no", "other")]
