@@ -73,7 +73,7 @@ class ConfigProblem:
 
     `line` is the line of the text, 0 where there is no text. `item`: of the list at `path` the item of that name is
     meant. `also`: paths of other fields that the problem depends on. `sentence` is set where the complete sentence is
-    not the path with the message.
+    not the path with the message. `help` has lines on how to put it right.
     """
 
     path: str
@@ -84,6 +84,7 @@ class ConfigProblem:
     item: str = ""
     also: tuple[str, ...] = ()
     sentence: str = ""
+    help: str = ""
 
     def __str__(self) -> str:
         if self.sentence:

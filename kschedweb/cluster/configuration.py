@@ -22,6 +22,7 @@ from kschedweb.views import ConfigProblem as ConfigProblemView
 from scheduler_core import config
 from scheduler_core.build import build, problems_of
 from scheduler_core.config.source import MAX_TEXT_BYTES as MAX_TEXT_BYTES
+from scheduler_core.config.types import KubeSchedulerConfiguration
 from scheduler_core.config.writing import changes, complete_text
 from scheduler_core.errors import ConfigError, ConfigProblem
 from scheduler_core.framework.expansion import POINTS, camel
@@ -31,22 +32,23 @@ from scheduler_core.ports import FirstDraws
 from scheduler_core.scheduler.engine import Observer
 
 
-def effective(text: str | bytes, *, of_mirror: bool = False) -> EffectiveConfig:
+def effective(text: str | bytes, *, of_mirror: bool = False, is_stored: bool = False) -> EffectiveConfig:
     """Fill in the defaults of a text, YAML or JSON, empty for all defaults; ConfigInvalidError lists every problem.
 
-    What a mirror's scheduler runs and is not here, plugins and extenders, is left out.
+    What a mirror's scheduler runs and is not here, plugins and extenders, is left out. A text that `is_stored` may be
+    one that only earlier releases took.
     """
     content = _content(text)
     try:
-        return _effective(content, of_mirror)
+        return _effective(content, of_mirror, is_stored)
     except ConfigError as error:
-        raise ConfigInvalidError(_problems(content, of_mirror) or error.details) from error
+        raise ConfigInvalidError(_problems(content, of_mirror, is_stored) or error.details) from error
 
 
 def complete(text: str | bytes) -> str:
     """The configuration of a text in full, as YAML with every default; empty when it cannot be read."""
     try:
-        return complete_text(config.load(_content(text) or None))
+        return complete_text(config.load_stored(_content(text)))
     except ConfigError:
         return ""
 
@@ -54,7 +56,7 @@ def complete(text: str | bytes) -> str:
 def difference(before: str | bytes, after: str | bytes) -> list[ConfigChange] | None:
     """What changed from one text to another; None when either cannot be read."""
     try:
-        found = changes(config.load(_content(before) or None), config.load(_content(after) or None))
+        found = changes(config.load_stored(_content(before)), config.load_stored(_content(after)))
     except ConfigError:
         return None
     return [
@@ -95,6 +97,7 @@ def _view(problem: ConfigProblem) -> ConfigProblemView:
         message=_storable(problem.message),
         found=_storable(problem.found),
         expected=_storable(problem.expected),
+        help=_storable(problem.help),
     )
 
 
@@ -103,20 +106,22 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()[:_SHOWN]
 
 
-def _problems(content: bytes, of_mirror: bool) -> Sequence[ConfigProblem]:
+def _problems(content: bytes, of_mirror: bool, is_stored: bool) -> Sequence[ConfigProblem]:
     """Everything that is wrong with a text, and with a scheduler built of it."""
-    examined = config.examine(content or None)
+    examined = config.examine(content or None, is_stored=is_stored)
     if examined.is_readable:
         examined.add(problems_of(examined.config, connect_extender=extender_http.connect, is_observer=of_mirror))
     return examined.problems
 
 
-def _effective(text: bytes, of_mirror: bool) -> EffectiveConfig:
+def _effective(text: bytes, of_mirror: bool, is_stored: bool) -> EffectiveConfig:
     with _known_lock:
-        known = _known.use((text, of_mirror))
+        known = _known.use((text, of_mirror, False))
+        if known is None and is_stored:
+            known = _known.use((text, of_mirror, True))
     if known is not None:
         return known
-    loaded = config.load(text or None)
+    loaded, is_former = _loaded(text, is_stored)
     observer = Observer() if of_mirror else None
     engine = build(loaded, draws=FirstDraws(), connect_extender=extender_http.connect, observer=observer).engine
     profiles = [_profile(framework, loaded.percentage_of_nodes_to_score) for framework in engine.frameworks.values()]
@@ -128,12 +133,23 @@ def _effective(text: bytes, of_mirror: bool) -> EffectiveConfig:
     )
     if not loaded.extenders:  # whose hosts and files may change
         with _known_lock:
-            _known[text, of_mirror] = found
+            _known[text, of_mirror, is_former] = found
     return found
 
 
-# Answers by text, for texts without a problem: building a scheduler takes up to a second.
-_known: LruDict[tuple[bytes, bool], EffectiveConfig] = LruDict(32)
+def _loaded(text: bytes, is_stored: bool) -> tuple[KubeSchedulerConfiguration, bool]:
+    """The configuration, and whether only earlier releases took its text."""
+    try:
+        return config.load(text or None), False
+    except ConfigError:
+        if not is_stored:
+            raise
+        return config.load_stored(text), True
+
+
+# Answers by text, for texts without a problem: building a scheduler takes up to a second. True at the end of a key says
+# that only earlier releases took the text.
+_known: LruDict[tuple[bytes, bool, bool], EffectiveConfig] = LruDict(32)
 _known_lock = Lock()  # requests are answered in several threads
 _PROBLEMS_TOLD = 100
 _SHOWN = 2_000  # characters of a problem

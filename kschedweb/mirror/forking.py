@@ -36,7 +36,7 @@ def cluster_fork(*, cluster_id: int, name: str, lifecycle_mode: str, owner: User
                 role_set(cluster=made, username=owner.get_username(), role=Role.ADMIN, actor=actor)
             if source.scheduler_config and not missing_plugins(source):
                 content = source.scheduler_config.encode()
-                services.scheduler_config_set(cluster_id=made.pk, content=content, actor=actor)
+                services.scheduler_config_set(cluster_id=made.pk, content=content, actor=actor, is_stored=True)
             if size:
                 upload = Received(f"{source.name}.json.gz", file, size)
                 services.import_take(

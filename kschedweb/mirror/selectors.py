@@ -53,7 +53,7 @@ def missing_plugins(cluster: Cluster) -> list[str]:
     if not cluster.scheduler_config:
         return []
     try:
-        loaded = config.load(cluster.scheduler_config)
+        loaded = config.load_stored(cluster.scheduler_config)
     except ConfigError:
         return []
     known = {*IN_TREE, *(plugin.point.name for plugin in installed())}

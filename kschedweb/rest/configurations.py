@@ -94,7 +94,7 @@ def _config(found: SchedulerConfigVersion) -> views.SchedulerConfig:
     effective: views.EffectiveConfig | None = None
     problems: Sequence[views.ConfigProblem] = ()
     try:
-        effective = configuration.effective(found.text, of_mirror=found.cluster.is_mirror)
+        effective = configuration.effective(found.text, of_mirror=found.cluster.is_mirror, is_stored=True)
     except configuration.ConfigInvalidError as error:
         problems = error.problems
     before = selectors.scheduler_config_before(found)

@@ -22,7 +22,6 @@ from scheduler_core.api import pod as core
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.quantity import Quantity
 from scheduler_core.api.resources import container_limits, is_hugepages, pod_requests
-from scheduler_core.config.source import parse_text
 
 LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 OVERHEAD_LABELS = ("namespace", "pod", "uid", "node")
@@ -33,7 +32,7 @@ MILLI = 1000
 
 def internal_configuration(text: str) -> dict[str, Any]:
     """The configuration a text (nothing: all defaults) comes to."""
-    loaded = config.load(parse_text(text) if text.strip() else None)
+    loaded = config.load_stored(text)
     found: dict[str, Any] = msgspec.to_builtins(loaded, enc_hook=str)
     return found
 

@@ -64,6 +64,9 @@ class ConfigProblem(View):
     message: Annotated[str, doc("what is wrong, in kube-scheduler's words where it has some")]
     found: str
     expected: str
+    help: Annotated[
+        str, doc("lines on how to put it right: an example, or what changed between versions; empty: there are none")
+    ]
 
 
 class ConfigChange(View):

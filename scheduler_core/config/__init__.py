@@ -1,7 +1,7 @@
 """The scheduler's configuration: read strictly, completed with upstream's defaults, validated.
 
 `load(text, dict or None)` is the value or a `ConfigError` with every problem; `examine` also hands out what is left of
-a configuration with problems, so that more can be looked for in it.
+a configuration with problems, so that more can be looked for in it. `load_stored` also takes what was taken once.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ Given = str | bytes | Mapping[str, Any] | None
 
 def load(source: Given = None) -> KubeSchedulerConfiguration:
     """The complete, valid configuration of a document (YAML or JSON text, or a dict); None means all defaults."""
-    examined = examine(source)
-    if examined.problems:
-        raise ConfigError(examined.problems)
-    return examined.config
+    return _sound(examine(source))
 
 
-def examine(source: Given = None) -> Examined:
+def load_stored(text: str | bytes) -> KubeSchedulerConfiguration:
+    """The same of a text that some release checked before it was stored; nothing means all defaults."""
+    return _sound(examine(text if text.strip() else None, is_stored=True))
+
+
+def examine(source: Given = None, *, is_stored: bool = False) -> Examined:
     """What a document says, and every problem of it."""
-    return Examined(source)
+    return Examined(source, is_stored)
 
 
 class Examined:
@@ -40,7 +42,7 @@ class Examined:
     What a problem is about has its default in `config`, so nothing else is found wrong because of it.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, is_stored: bool) -> None:
         self.config = KubeSchedulerConfiguration()
         self._source = Source(given if given is not None else {})
         self._refused: tuple[str, ...] = ()
@@ -48,7 +50,7 @@ class Examined:
         if given is None:
             self.config = with_defaults(self.config)
         elif self._source.is_readable:
-            decoded = decode(self._source.document)
+            decoded = decode(self._source.document, is_stored=is_stored)
             self._refused = (*self._source.lost, *decoded.refused)
             self._found += [problem for problem in decoded.problems if problem.path not in self._source.lost]
             complete = with_defaults(decoded.config)
@@ -81,6 +83,12 @@ class Examined:
             or any(_is_within(path, refused) or _is_within(refused, path) for path in problem.also)
             for refused in self._refused
         )
+
+
+def _sound(examined: Examined) -> KubeSchedulerConfiguration:
+    if examined.problems:
+        raise ConfigError(examined.problems)
+    return examined.config
 
 
 def _is_within(path: str, other: str) -> bool:

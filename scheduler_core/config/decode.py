@@ -1,7 +1,6 @@
 """Configuration documents to values and back, as strictly as upstream: unknown and duplicate fields are errors.
 
-Every problem is collected, and what can be read is, so that one report tells them all. Accepts v1, and v1beta3 as
-another name for it.
+Every problem is collected, and what can be read is, so that one report tells them all. Only v1 is taken.
 Source: kubernetes v1.34.1, staging/src/k8s.io/kube-scheduler/config/v1.
 """
 
@@ -26,10 +25,8 @@ from scheduler_core.config.types import (
     KubeSchedulerConfiguration,
     PluginConfig,
 )
+from scheduler_core.config.versions import FORMERLY_TAKEN, GROUP, instead_of, is_registered, since, unregistered
 from scheduler_core.errors import ConfigProblem
-
-GROUP: Final = "kubescheduler.config.k8s.io"
-ACCEPTED_VERSIONS: Final = (API_VERSION, f"{GROUP}/v1beta3")
 
 MAX_PROFILES: Final = 100
 MAX_EXTENDERS: Final = 32
@@ -44,10 +41,13 @@ class Decoded:
     refused: tuple[str, ...]
 
 
-def decode(document: Mapping[str, Any]) -> Decoded:
-    """Read a document as far as it can be read; defaults and validation come after."""
+def decode(document: Mapping[str, Any], *, is_stored: bool = False) -> Decoded:
+    """Read a document as far as it can be read; defaults and validation come after.
+
+    One that `is_stored` may be of the version that earlier releases took as well.
+    """
     fields = dict(document)
-    head = _head_problems(fields.pop("apiVersion", None), fields.pop("kind", None))
+    head = _head_problems(_version(fields, "", is_stored), fields.pop("kind", None), fields)
     if any(problem.path == "kind" and problem.found != "nothing" for problem in head):
         return Decoded(KubeSchedulerConfiguration(), tuple(head), ())  # another kind has other fields
     shapes = Shapes(_decode_custom)
@@ -65,7 +65,7 @@ def decode(document: Mapping[str, Any]) -> Decoded:
         entries = []
         for j, entry in enumerate(profile.plugin_config):
             at = f"profiles[{i}].pluginConfig[{j}]"
-            args, wrong, left_out = _decode_args(entry.name, entry.args)
+            args, wrong, left_out = _decode_args(entry.name, entry.args, is_stored)
             problems += [_of_args(problem, at) for problem in wrong]
             refused += [f"{at}.args.{path}" if path else f"{at}.args" for path in left_out]
             entries.append(PluginConfig(entry.name, args))
@@ -83,22 +83,40 @@ def encode(config: KubeSchedulerConfiguration) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, **document}
 
 
-def _head_problems(version: Any, kind: Any) -> list[ConfigProblem]:
-    problems = [required(field) for field, value in (("apiVersion", version), ("kind", kind)) if not value]
+def _version(fields: dict[str, Any], default: str, is_stored: bool) -> Any:
+    """Take the version out of the fields."""
+    version = fields.pop("apiVersion", None) or default
+    return API_VERSION if is_stored and version == FORMERLY_TAKEN else version
+
+
+def _head_problems(version: Any, kind: Any, fields: Mapping[str, Any]) -> list[ConfigProblem]:
+    said = (("apiVersion", version, API_VERSION), ("kind", kind, KIND))
+    problems = [replace(required(field), expected=expected) for field, value, expected in said if not value]
+    problems += [_no_text(field, value, expected) for field, value, expected in said if value and not _is_text(value)]
     if problems:
-        return [replace(each, expected=API_VERSION if each.path == "apiVersion" else KIND) for each in problems]
-    group, _, short = str(version).rpartition("/")
-    if kind != KIND or group != GROUP:
-        message = f"couldn't decode as KubeSchedulerConfiguration, got {version}, Kind={kind}: "
+        return problems
+    if not is_registered(version, kind):
+        message = unregistered(version, kind)
+        if kind == KIND:
+            return [ConfigProblem("apiVersion", message, version, API_VERSION, sentence=message, help=since(version))]
+        found, expected = f"{version}, Kind={kind}", f"{API_VERSION}, Kind={KIND}"
+        return [ConfigProblem("kind", message, found, expected, sentence=message, help=instead_of(kind, fields))]
+    if kind != KIND:
         found = f"{version}, Kind={kind}"
+        message = f"couldn't decode as KubeSchedulerConfiguration, got {found}: "
         return [ConfigProblem("kind", message, found, f"{API_VERSION}, Kind={KIND}", sentence=message)]
-    if version not in ACCEPTED_VERSIONS:
-        message = f'Invalid value: "{version}": version {short} is not understood, write {API_VERSION}'
-        return [ConfigProblem("apiVersion", message, shown(version), API_VERSION)]
     return []
 
 
-def _decode_args(name: str, raw: Any) -> tuple[Any, list[ConfigProblem], list[str]]:
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _no_text(field: str, value: Any, expected: str) -> ConfigProblem:
+    return ConfigProblem(field, "expected text", shown(value)[:100], expected)
+
+
+def _decode_args(name: str, raw: Any, is_stored: bool) -> tuple[Any, list[ConfigProblem], list[str]]:
     """The args of a plugin, problems with paths from there, and paths of what is left out because of them."""
     cls = ARGS_TYPES.get(name)
     if cls is None:
@@ -110,16 +128,33 @@ def _decode_args(name: str, raw: Any) -> tuple[Any, list[ConfigProblem], list[st
         expected = f"an object ({', '.join(fields_of(cls))})"
         return cls(), [ConfigProblem("", f"{intro}expected an object", shown(raw)[:100], expected)], [""]
     fields = dict(raw)
-    version, kind = fields.pop("apiVersion", API_VERSION), fields.pop("kind", f"{name}Args")
-    group = str(version).rpartition("/")[0]
-    if kind != f"{name}Args" or version not in ACCEPTED_VERSIONS:
-        message = f"args for plugin {name} were not of type {name}Args.{GROUP}, got {kind}.{group}"
-        return cls(), [ConfigProblem("kind", message, f"{kind}.{group}", f"{name}Args.{GROUP}")], [""]
+    wanted = f"{name}Args"
+    head = _args_head(name, _version(fields, API_VERSION, is_stored), fields.pop("kind", None) or wanted)
+    if head is not None and head.path == "kind":
+        return cls(), [head], [""]  # another kind has other fields
     shapes = Shapes(_decode_custom)
     fitting = shapes.fitting(fields, cls, "")
     problems = [replace(problem, message=f"{intro}{problem}") for problem in shapes.problems]
     args: ConfigValue = convert(fitting, cls, dec_hook=_decode_custom)
-    return args, problems, shapes.refused
+    return args, [*([head] if head is not None else []), *problems], shapes.refused
+
+
+def _args_head(name: str, version: Any, kind: Any) -> ConfigProblem | None:
+    """What is wrong with the version or the kind of a plugin's args."""
+    intro, wanted = f"decoding args for plugin {name}: ", f"{name}Args"
+    for field, value, expected in (("apiVersion", version, API_VERSION), ("kind", kind, wanted)):
+        if not _is_text(value):
+            problem = _no_text(field, value, expected)
+            return replace(problem, message=f"{intro}{problem}")
+    if not is_registered(version, kind):
+        message = intro + unregistered(version, kind)
+        if kind == wanted:
+            return ConfigProblem("apiVersion", message, version, API_VERSION, help=since(version))
+        return ConfigProblem("kind", message, f"{version}, Kind={kind}", f"{API_VERSION}, Kind={wanted}")
+    if kind != wanted:
+        message = f"args for plugin {name} were not of type {wanted}.{GROUP}, got {kind}.{GROUP}"
+        return ConfigProblem("kind", message, f"{kind}.{GROUP}", f"{wanted}.{GROUP}")
+    return None
 
 
 def _of_args(problem: ConfigProblem, at: str) -> ConfigProblem:

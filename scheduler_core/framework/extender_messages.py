@@ -147,12 +147,11 @@ def read_filter_result(answer: bytes) -> FilterResult:
 
 
 def read_nodes(node_list: Mapping[str, Any]) -> list[Node]:
-    """The nodes of a NodeList; its items need not say that they are nodes."""
+    """The nodes of a NodeList: what its items say that they are is not looked at, as upstream does not."""
     try:
-        nodes = [manifests.decode(item, kind=Node.kind) for item in _convert(node_list, _NodeList).items]
+        return [manifests.convert(item, Node) for item in _convert(node_list, _NodeList).items]
     except ManifestError as error:
         raise _unreadable(str(error)) from None
-    return [node for node in nodes if isinstance(node, Node)]
 
 
 def read_priorities(answer: bytes) -> list[HostPriority]:

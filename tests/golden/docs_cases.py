@@ -133,7 +133,7 @@ spec:
     DocsCase(
         "affinity added by the profile foo-scheduler",
         configuration="""
-apiVersion: kubescheduler.config.k8s.io/v1beta3
+apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
 - schedulerName: default-scheduler

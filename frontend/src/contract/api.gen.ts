@@ -2156,6 +2156,8 @@ export interface components {
             readonly message: string;
             readonly found: string;
             readonly expected: string;
+            /** @description lines on how to put it right: an example, or what changed between versions; empty: there are none */
+            readonly help: string;
         };
         /** @description A configuration with all defaults filled in. */
         readonly EffectiveConfig: {

@@ -9,14 +9,15 @@ from kschedweb.common import wake
 from kschedweb.common.errors import ClusterGoneError, InvalidError
 
 
-def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str) -> Cluster:
+def scheduler_config_set(*, cluster_id: int, content: bytes, actor: str, is_stored: bool = False) -> Cluster:
     """Let the cluster be scheduled by another configuration from the next step on; nothing means the defaults.
 
-    InvalidError lists every problem. The text in force, given again, changes nothing.
+    InvalidError lists every problem. The text in force, given again, changes nothing. `is_stored`: it is the text of
+    another cluster, checked by whatever release.
     """
     selectors.cluster_check_lives(cluster_id)
     of_mirror = selectors.cluster_get(cluster_id).is_mirror
-    effective = configuration.effective(content, of_mirror=of_mirror)
+    effective = configuration.effective(content, of_mirror=of_mirror, is_stored=is_stored)
     try:
         text = content.decode() if content.strip() else ""
     except UnicodeDecodeError as error:

@@ -194,7 +194,7 @@ def configuration(cluster_id: int, version: int) -> Configuration:
         raise NotReplayableError(f"version {version} of the configuration is not stored")
     text, is_replayable = found
     try:
-        has_extenders = bool(config.load(text or None).extenders)
+        has_extenders = bool(config.load_stored(text).extenders)
     except ConfigError as error:
         raise NotReplayableError(f"version {version} of the configuration cannot be read any more: {error}") from None
     return Configuration(text, is_replayable, has_extenders)

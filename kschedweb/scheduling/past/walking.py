@@ -119,7 +119,7 @@ class Walker:
         self.config_version, self.gates = version, gates
         try:
             return build.build(
-                config.load(found.text or None),
+                config.load_stored(found.text),
                 draws=SeededDraws(self.cluster.seed),
                 feature_gates=settings.FEATURE_GATES if gates is None else gates,
                 connect_extender=self._answers.connect,

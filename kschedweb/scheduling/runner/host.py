@@ -233,7 +233,7 @@ class EngineHost:
 
     def _build(self, text: str, seed: int, is_mirror: bool) -> Scheduler:
         return build.build(
-            config.load(text or None),
+            config.load_stored(text),
             draws=SeededDraws(seed),
             feature_gates=settings.FEATURE_GATES,
             stopwatch=self.stopwatch,

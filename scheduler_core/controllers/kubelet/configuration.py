@@ -4,7 +4,7 @@ A node's configuration is its annotation `kschedweb.io/kubelet-config`, a Kubele
 any part may be left out; what it leaves out is as the key `kubelet` of the ConfigMap `kubelet-config` in `kube-system`
 says, and else by default. Only the fields named here are read. Every problem is a ConfigError that names the field.
 
-Source: kubernetes v1.34.1, pkg/kubelet/eviction/helpers.go, pkg/kubelet/apis/config/v1beta1/defaults.go.
+Source: kubernetes v1.34.1, pkg/kubelet/eviction/helpers.go, pkg/kubelet/apis/config (v1beta1/defaults.go, scheme).
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from scheduler_core.errors import ConfigError
 ANNOTATION: Final = "kschedweb.io/kubelet-config"
 CONFIG_MAP: Final = ("kube-system", "kubelet-config")
 CONFIG_KEY: Final = "kubelet"
+_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
+_KIND: Final = "KubeletConfiguration"
+_SCHEME: Final = 'scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"'
 
 MEMORY_AVAILABLE: Final = "memory.available"
 ALLOCATABLE_MEMORY: Final = "allocatableMemory.available"
@@ -175,9 +178,12 @@ def _document(text: str, where: str) -> Mapping[str, Any]:
     if len(text) > _MOST_TEXT:
         raise ConfigError([f"{where}: longer than {_MOST_TEXT} characters"])
     document = parse_text(text)
-    kind = document.get("kind")
-    if kind not in (None, "KubeletConfiguration"):
-        raise ConfigError([f"{where}: kind: expected KubeletConfiguration, got {kind}"])
+    version, kind = document.get("apiVersion") or _VERSION, document.get("kind") or _KIND
+    if kind != _KIND:
+        raise ConfigError([f"{where}: kind: expected {_KIND}, got {kind}"])
+    if version != _VERSION:
+        text = f'no kind "{kind}" is registered for version "{version}" in {_SCHEME}'
+        raise ConfigError([f"{where}: {text}; write {_VERSION}"])
     return document
 
 

@@ -26,6 +26,9 @@ from tests.golden.recordings import GOLDEN, recordings
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 HEAD_TEXT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 HEAD_JSON = '{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"'
+SCHEME = 'scheme "pkg/scheduler/apis/config/scheme/scheme.go:30"'
+NO_KIND = 'no kind "KubeSchedulerConfiguration" is registered for version'
+OLD_ARGS = {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "NodeAffinityArgs"}
 OWN_ARGS = HEAD_JSON + ', "profiles": [{"pluginConfig": [{"name": "Mine", "args": '
 
 
@@ -165,10 +168,17 @@ def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
     ("too large", "#" * 1_000_001, "the configuration is larger than"),
     ("neither version nor kind", {}, "[apiVersion: Required value, kind: Required value]"),
     ("other kind", {"apiVersion": "v1", "kind": "Pod"},
-     "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: "),
+     f'no kind "Pod" is registered for version "v1" in {SCHEME}'),
+    ("a kind of another document", {**HEAD, "kind": "NodeAffinityArgs"},
+     "couldn't decode as KubeSchedulerConfiguration, got kubescheduler.config.k8s.io/v1, Kind=NodeAffinityArgs: "),
     ("older version", {**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta2"},
-     'apiVersion: Invalid value: "kubescheduler.config.k8s.io/v1beta2": version v1beta2 is not understood, '
-     "write kubescheduler.config.k8s.io/v1"),
+     f'{NO_KIND} "kubescheduler.config.k8s.io/v1beta2" in {SCHEME}'),
+    ("the version before", {**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta3"},
+     f'{NO_KIND} "kubescheduler.config.k8s.io/v1beta3" in {SCHEME}'),
+    ("version of another group", {**HEAD, "apiVersion": "v1"},
+     f'{NO_KIND} "v1" in {SCHEME}'),
+    ("a version that is no text", {**HEAD, "apiVersion": 1}, "apiVersion: expected text"),
+    ("a kind that is no text", {**HEAD, "kind": ["Pod"]}, "kind: expected text"),
     ("unknown fields, all named", {**HEAD, "foo": 1, "profiles": [{"plugins": {"score": {"enabled": [{"nam": "x"}]}}}]},
      '[strict decoding error: unknown field "foo", '
      'strict decoding error: unknown field "profiles[0].plugins.score.enabled[0].nam"]'),
@@ -205,8 +215,16 @@ def test_merge_keeps_an_explicit_score_entry_with_its_weight() -> None:
      "leaderElection.leaseDuration: expected a duration such as 15s (15)"),
     ("args of another kind",
      {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"kind": "FooArgs"}}]}]},
+     'decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: no kind "FooArgs" is '
+     f'registered for version "kubescheduler.config.k8s.io/v1" in {SCHEME}'),
+    ("args of another plugin",
+     {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"kind": "NodeAffinityArgs"}}]}]},
      "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
-     "InterPodAffinityArgs.kubescheduler.config.k8s.io, got FooArgs.kubescheduler.config.k8s.io"),
+     "InterPodAffinityArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io"),
+    ("args of the version before",
+     {**HEAD, "profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": OLD_ARGS}]}]},
+     "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: no kind "
+     f'"NodeAffinityArgs" is registered for version "kubescheduler.config.k8s.io/v1beta3" in {SCHEME}'),
     ("unknown field in args",
      {**HEAD, "profiles": [{"pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}]}]},
      "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: strict decoding error: "
@@ -224,8 +242,13 @@ def test_load_refuses(source: Any, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_v1beta3_is_another_name_for_v1() -> None:
-    assert config.load({**HEAD, "apiVersion": "kubescheduler.config.k8s.io/v1beta3"}) == config.load()
+def test_stored_text_may_be_of_the_version_that_was_taken_once() -> None:
+    args_of_it = f"profiles: [{{pluginConfig: [{{name: NodeAffinity, args: {json.dumps(OLD_ARGS)}}}]}}]\n"
+    text = HEAD_TEXT + args_of_it
+    assert config.load_stored(text.replace("/v1\n", "/v1beta3\n")) == config.load(text.replace("/v1beta3", "/v1"))
+    assert config.load_stored("") == config.load_stored(b" ") == config.load_stored(HEAD_TEXT) == config.load()
+    with pytest.raises(ConfigError, match="v1beta2"):
+        config.load_stored(HEAD_TEXT.replace("/v1", "/v1beta2"))
 
 
 def test_json_and_yaml_texts_mean_the_same() -> None:

@@ -14,6 +14,8 @@ from tests.cases import cases
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 JSON_HEAD = '{\n"apiVersion": "kubescheduler.config.k8s.io/v1",\n"kind": "KubeSchedulerConfiguration",\n'
+SCHEME = 'scheme "pkg/scheduler/apis/config/scheme/scheme.go:30"'
+V1, OLD = "kubescheduler.config.k8s.io/v1", "kubescheduler.config.k8s.io/v1beta3"
 STARTING = "initializing profiles: creating profile for scheduler name "
 
 
@@ -157,8 +159,7 @@ CASES = [
      "      bindTimeoutSeconds: -1\n      shape: {}\n",
      [(6, f"{ARGS}[0].args", "decoding args for plugin NodeResourcesFit: expected an object"),
       (8, f"{ARGS}[1].args.kind",
-       "args for plugin NodeAffinity were not of type NodeAffinityArgs.kubescheduler.config.k8s.io, "
-       "got FooArgs.kubescheduler.config.k8s.io"),
+       f'decoding args for plugin NodeAffinity: no kind "FooArgs" is registered for version "{V1}" in {SCHEME}'),
       (9, f"{ARGS}[2]", 'Duplicate value: "NodeResourcesFit"'),
       (12, f"{ARGS}[3].args.bindTimeoutSeconds",
        "Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value"),
@@ -182,7 +183,10 @@ CASES = [
      [(5, "leaderElection.renewDeadline", "expected a duration such as 15s (5)"),
       (7, "podInitialBackoffSeconds", "expected an integer, got text ('10')")]),
     ("another kind has other fields", "kind: Pod\napiVersion: v1\nspec: {}\n",
-     [(1, "kind", "couldn't decode as KubeSchedulerConfiguration, got v1, Kind=Pod: ")]),
+     [(1, "kind", f'no kind "Pod" is registered for version "v1" in {SCHEME}')]),
+    ("another version has much the same fields", HEAD.replace("/v1", "/v1beta3") + "parallelism: 0\n",
+     [(1, "apiVersion", f'no kind "KubeSchedulerConfiguration" is registered for version "{OLD}" in {SCHEME}'),
+      (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero")]),
     ("YAML that cannot be parsed", HEAD + "profiles:\n- a: [\n",
      [(5, "", "cannot be read as YAML or JSON: line 5: is not sound YAML: did not find expected node content")]),
     ("JSON that cannot be parsed", JSON_HEAD + '"profiles": [,]}',

@@ -37,6 +37,11 @@ def only_whole(*kept: str, **more: Any) -> Any:
     return answer
 
 
+def of_no_kind(question: dict[str, Any]) -> dict[str, Any]:
+    """The second node as one of a version that there is not."""
+    return {**question["Nodes"]["items"][1], "kind": "Node", "apiVersion": "v1beta3"}
+
+
 @pytest.mark.parametrize("use_table", [True, False], ids=["table", "rows"])
 @cases(
     "extender, answer",
@@ -44,6 +49,7 @@ def only_whole(*kept: str, **more: Any) -> Any:
     ("whole nodes", WHOLE_NODES, only_whole("n1")),
     ("keys in other letters", WHOLE_NODES, lambda q: {"nodes": {"Items": q["Nodes"]["items"][1:2]}}),
     ("null for what is absent", NAMES_ONLY, only("n1", FailedNodes=None, Error=None)),
+    ("whatever nodes say that they are", WHOLE_NODES, lambda q: {"Nodes": {"items": [of_no_kind(q)]}}),
 )
 def test_pod_goes_where_the_filter_leaves_it(extender: Extender, answer: Any, use_table: bool) -> None:
     told = ToldExtenders({"filter": answer})

@@ -17,6 +17,8 @@ from tests.web.rest import logged_in
 pytestmark = pytest.mark.django_db
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+V1 = HEAD.splitlines()[0]
+FORMER = HEAD.replace("/v1", "/v1beta3") + "profiles: [{schedulerName: older}]\n"
 SMALL = HEAD + "podInitialBackoffSeconds: 2\nprofiles:\n- schedulerName: small\n  percentageOfNodesToScore: 40\n"
 
 
@@ -204,6 +206,26 @@ def test_configuration_that_has_become_unusable_says_so(cluster: Cluster) -> Non
     (problem,) = view["problems"]
     assert (problem["line"], problem["path"]) == (3, "profiles[0].plugins.multiPoint.enabled[0]")
     assert (problem["found"], problem["expected"]) == ("Uninstalled", "an installed plugin")
+
+
+def test_former_version_is_refused_and_says_what_changed(cluster: Cluster) -> None:
+    answer = call(cluster, FORMER)
+    assert answer.status_code == 422
+    (problem,) = answer.json()["extra"]["problems"]
+    assert problem["message"].startswith('no kind "KubeSchedulerConfiguration" is registered for version ')
+    assert (problem["line"], problem["expected"]) == (1, "kubescheduler.config.k8s.io/v1")
+    assert problem["help"].startswith(f"Write {V1}\nWhat changed from v1beta3 to v1:\n- ")
+    assert call(cluster, FORMER, "POST", "/check").json()["problems"] == [problem]
+
+
+def test_former_version_that_is_stored_goes_on_as_it_was(cluster: Cluster) -> None:
+    SchedulerConfigVersion.objects.filter(cluster=cluster).update(text=FORMER)
+    Cluster.objects.filter(pk=cluster.pk).update(scheduler_config=FORMER)
+    view = call(cluster, "", "GET").json()
+    assert (view["problems"], view["effective"]["profiles"][0]["scheduler_name"]) == ([], "older")
+    assert "schedulerName: older" in view["complete"]
+    changes = call(cluster, SMALL).json()["changes"]
+    assert {"path": "profiles[older]", "kind": "removed", "before": "", "after": ""} in changes
 
 
 WEIGHT = HEAD + "profiles: [{plugins: {multiPoint: {enabled: [{name: TaintToleration, weight: 9}]}}}]\n"

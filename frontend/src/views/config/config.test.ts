@@ -126,6 +126,7 @@ const problem = (parts: Partial<ConfigProblem>): ConfigProblem => ({
   message: "",
   found: "",
   expected: "",
+  help: "",
   ...parts,
 });
 

@@ -113,6 +113,8 @@ def test_memory_that_is_reserved_makes_a_threshold_of_what_is_left_for_pods() ->
     ("grace that is no number", "evictionMaxPodGracePeriod: soon", "number of seconds"),
     ("flag that is none", "kernelMemcgNotification: 1", "true or false"),
     ("another kind", "kind: Pod", "expected KubeletConfiguration, got Pod"),
+    ("another version", "apiVersion: kubelet.config.k8s.io/v1",
+     'no kind "KubeletConfiguration" is registered for version "kubelet.config.k8s.io/v1" in scheme '),
     ("no object", "- 1", "expected an object"),
     ("too long", "x" * 30_000, "longer than"),
 )  # fmt: skip
