@@ -38,12 +38,19 @@ def details(message: str, extra: Mapping[str, Any]) -> list[str]:
 
 
 def problem_table(problems: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Problems of a configuration: where they are, what they are, and what is expected where they do not say it."""
+    """Problems of a configuration: where they are, what they are, and what is expected where they do not say it.
+
+    What has more to say on how to put it right says it below.
+    """
     rows = [
         (str(each["line"] or "-"), each["path"] or "-", _with_expected(each["message"], each["expected"]))
         for each in problems
     ]
-    return table(("LINE", "FIELD", "PROBLEM"), rows, left=3)
+    lines = table(("LINE", "FIELD", "PROBLEM"), rows, left=3)
+    for each in problems:
+        if each.get("help"):
+            lines += ["", f"{each['path']}:", *(f"  {line}" for line in each["help"].splitlines())]
+    return lines
 
 
 def import_report(report: Mapping[str, Any]) -> list[str]:

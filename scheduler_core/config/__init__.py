@@ -73,8 +73,16 @@ class Examined:
         paths = {problem.path for problem in told if problem.path}
         for problem in problems:
             (located,) = self._source.located([problem])
-            if located.path not in paths and not self._is_explained(located):
+            if located.path not in paths and not self._is_explained(located) and not self._is_nameless(located):
                 self._found.append(located)
+
+    def _is_nameless(self, problem: ConfigProblem) -> bool:
+        """Whether it is about a plugin without a name, which stands for one that was refused."""
+        return (
+            problem.path.endswith(".enabled")
+            and not problem.found
+            and any(_is_within(refused, problem.path) for refused in self._refused)
+        )
 
     def _is_explained(self, problem: ConfigProblem) -> bool:
         """Whether it is about a default that stands for what was refused."""

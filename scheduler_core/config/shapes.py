@@ -7,23 +7,49 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from scheduler_core.api.affinity import TopologySpreadConstraint
 from scheduler_core.api.manifests import DecodeHook, convert
 from scheduler_core.api.places import below
 from scheduler_core.config.duration import Duration
 from scheduler_core.config.fields import shown
+from scheduler_core.config.types import (
+    Extender,
+    ExtenderManagedResource,
+    KubeSchedulerProfile,
+    PluginConfig,
+    PluginEntry,
+    PluginSet,
+    ResourceSpec,
+    UtilizationShapePoint,
+)
+from scheduler_core.config.versions import FORMER_FIELDS
 from scheduler_core.errors import ConfigProblem, ManifestError
 
 _EXPECTED: Final = re.compile(r"expected (?P<expected>.+?)(?:, got (?P<got>.+))?")
 _SHOWN: Final = 100
 _REFUSED: Final = object()
-_EXAMPLES: Final[Mapping[Any, Any]] = {str: "", int: 0}  # what stands for a refused item, so that others keep theirs
+_STAND_INS: Final[Mapping[Any, Any]] = {str: "", int: 0}  # for a refused item, so that others keep their numbers
+# How each is written: an item of a list, or the object itself.
+_EXAMPLES: Final[Mapping[type[msgspec.Struct], str]] = {
+    KubeSchedulerProfile: "- schedulerName: default-scheduler\n  percentageOfNodesToScore: 50",
+    PluginConfig: "- name: NodeResourcesFit\n  args: {scoringStrategy: {type: MostAllocated}}",
+    PluginSet: "enabled:\n- name: NodeResourcesFit",
+    PluginEntry: "- name: NodeResourcesFit\n  weight: 5",
+    ResourceSpec: "- name: cpu\n  weight: 1",
+    UtilizationShapePoint: "- utilization: 100\n  score: 10",
+    TopologySpreadConstraint: "- maxSkew: 1\n  topologyKey: topology.kubernetes.io/zone\n"
+    "  whenUnsatisfiable: ScheduleAnyway",
+    Extender: "- urlPrefix: http://127.0.0.1:8888\n  filterVerb: filter",
+    ExtenderManagedResource: "- name: example.com/gpu\n  ignoredByScheduler: true",
+}
+_LONGEST_LINE: Final = 100
 
 
 class Shapes:
@@ -33,6 +59,7 @@ class Shapes:
         self.problems: list[ConfigProblem] = []
         self.refused: list[str] = []
         self._hook = hook
+        self._around: list[tuple[str, Mapping[str, Any]]] = []  # the objects that are being read, with their fields
 
     def fitting(self, value: Any, cls: Any, path: str) -> Any:
         """What of the value can be read as the class, a struct: an empty one when nothing can."""
@@ -55,14 +82,16 @@ class Shapes:
     def _object(self, value: dict[str, Any], struct: type[msgspec.Struct], path: str) -> Any:
         known = fields_of(struct)
         found: dict[str, Any] = {}
+        self._around.append((path, known))
         for name, given in value.items():
             at = below(path, name)
             if name not in known:
-                self.problems.append(_unknown(at, name, known))
+                self.problems.append(_unknown(at, name, known, self._around))
             elif given is not None:  # null counts as absent
                 fits = self._fitting(given, known[name], at)
                 if fits is not _REFUSED:
                     found[name] = fits
+        self._around.pop()
         lacking = [name for name in _required(struct) if name not in found]
         for name in lacking:
             at = below(path, name)
@@ -91,7 +120,8 @@ class Shapes:
         words = _EXPECTED.fullmatch(error.detail)
         expected = _words(cls) or (words["expected"] if words is not None else "")
         got = words["got"] if words is not None and words["got"] else shown(value)
-        self.problems.append(ConfigProblem(error.path, error.detail, got[:_SHOWN], expected))
+        help_ = _example(cls, value)
+        self.problems.append(ConfigProblem(error.path, error.detail, got[:_SHOWN], expected, help=help_))
         return _REFUSED
 
 
@@ -107,11 +137,46 @@ def _required(struct: type[msgspec.Struct]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in msgspec.structs.fields(struct) if field.required)
 
 
-def _unknown(path: str, name: str, known: Mapping[str, Any]) -> ConfigProblem:
-    near = difflib.get_close_matches(name[:_SHOWN], known, n=1)
-    expected = near[0] if near else f"one of {', '.join(known)}"
+def _unknown(
+    path: str, name: str, known: Mapping[str, Any], around: Sequence[tuple[str, Mapping[str, Any]]]
+) -> ConfigProblem:
     sentence = f'strict decoding error: unknown field "{path}"'
+    expected = _above(name, around) or FORMER_FIELDS.get(name) or _nearest(name, known)
     return ConfigProblem(path, sentence, name[:_SHOWN], expected, sentence=sentence)
+
+
+def _above(name: str, around: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Where a field belongs that stands too deep; empty for others."""
+    for path, fields in reversed(around):
+        if name in fields:
+            return below(path, name) if path else f"{name} at the top"
+    return ""
+
+
+def _nearest(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name[:_SHOWN], known, n=1)
+    return near[0] if near else f"one of {', '.join(known)}"
+
+
+def _example(cls: Any, value: Any) -> str:
+    """Lines that show how a list or an object is written, made of what was given where that can be seen."""
+    item = _item(cls)
+    struct = _struct(_bare(item if item is not None else cls))
+    if struct is None or struct not in _EXAMPLES:
+        return ""
+    if item is not None and isinstance(value, dict) and value:
+        if value.keys() <= fields_of(struct).keys():
+            return _as_item(value)
+        name, given = next(iter(value.items()))
+        if struct is PluginConfig and isinstance(given, dict):
+            return _as_item({"name": name, "args": given.get("args", given)})
+    return _EXAMPLES[struct]
+
+
+def _as_item(fields: Mapping[str, Any]) -> str:
+    """A list's item of these fields as YAML, its values on one line each."""
+    lines = [f"{name}: {text if len(text := shown(value)) <= _LONGEST_LINE else '…'}" for name, value in fields.items()]
+    return "- " + "\n  ".join(lines)
 
 
 def _parts(cls: Any) -> Iterator[Any]:
@@ -145,7 +210,7 @@ def _stand_in(item: Any) -> Any:
     struct = _struct(_bare(item))
     if struct is not None:
         return _REFUSED if _required(struct) else {}
-    return _EXAMPLES.get(_plain(item), _REFUSED)
+    return _STAND_INS.get(_plain(item), _REFUSED)
 
 
 def _words(cls: Any) -> str:

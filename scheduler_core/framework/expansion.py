@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from scheduler_core.config.types import Plugins, PluginSet
+from scheduler_core.config.versions import FORMER_PLUGINS
 from scheduler_core.errors import ConfigProblem
 from scheduler_core.framework import points
 from scheduler_core.framework.answers import MAX_NODE_SCORE
@@ -142,7 +143,7 @@ class Expansion:
     def _missing(self, field: str, point: ExtensionPoint, name: str) -> None:
         if name not in self._installed:
             near = get_close_matches(name[:100], self._installed, n=1)
-            expected = near[0] if near else "an installed plugin"
+            expected = FORMER_PLUGINS.get(name) or (near[0] if near else "an installed plugin")
             self._add(field, name, f'{point.type_name} "{name}" does not exist', expected=expected)
 
     def _twice(self, field: str, point: ExtensionPoint, name: str) -> None:

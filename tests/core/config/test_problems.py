@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
 from scheduler_core import config
 from scheduler_core.build import problems_of
@@ -220,6 +221,51 @@ def test_problems_are_told_where_they_stand(text: str, want: list[tuple[int, str
 def test_problem_says_what_was_found_and_what_is_expected(text: str, found: str, expected: str) -> None:
     (problem,) = everything(text)
     assert (problem.found, problem.expected) == (found, expected)
+
+
+@cases(
+    "fields, path, expected",
+    ("beside what it stands in", "profiles: [{plugins: {pluginConfig: []}}]", "profiles[0].plugins.pluginConfig",
+     "profiles[0].pluginConfig"),
+    ("of the top", "profiles: [{extenders: []}]", "profiles[0].extenders", "extenders at the top"),
+    ("of a former version", "bindTimeoutSeconds: 600", "bindTimeoutSeconds",
+     "bindTimeoutSeconds in the args of VolumeBinding"),
+    ("a point of a former version", "profiles: [{plugins: {unreserve: {}}}]", "profiles[0].plugins.unreserve",
+     "reserve, whose plugins also undo what they reserved"),
+    ("a plugin of a former version",
+     "profiles: [{plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}}]",
+     "profiles[0].plugins.score.enabled[0]",
+     "NodeResourcesFit with scoringStrategy.type MostAllocated in its args"),
+)  # fmt: skip
+def test_field_that_stands_elsewhere_or_stood_once_says_where(fields: str, path: str, expected: str) -> None:
+    (problem,) = everything(HEAD + fields)
+    assert (problem.path, problem.expected) == (path, expected)
+
+
+OF_THE_MAP = '- name: "NodeResourcesFit"\n  args: {"scoringStrategy":{"type":"MostAllocated"}}'
+OF_A_PLUGIN = "- name: NodeResourcesFit\n  args: {scoringStrategy: {type: MostAllocated}}"
+
+
+@cases(
+    "fields, help_",
+    ("pluginConfig as a map of args",
+     "pluginConfig: {NodeResourcesFit: {args: {scoringStrategy: {type: MostAllocated}}}}", OF_THE_MAP),
+    ("as a map of their fields", "pluginConfig: {NodeResourcesFit: {scoringStrategy: {type: MostAllocated}}}",
+     OF_THE_MAP),
+    ("as one of its items", "pluginConfig: {name: VolumeBinding, args: {bindTimeoutSeconds: 9}}",
+     '- name: "VolumeBinding"\n  args: {"bindTimeoutSeconds":9}'),
+    ("as a text", "pluginConfig: NodeResourcesFit", OF_A_PLUGIN),
+    ("as names", "pluginConfig: [NodeResourcesFit]", OF_A_PLUGIN),
+    ("plugins as names", "plugins: {score: {enabled: [NodeAffinity]}}", "- name: NodeResourcesFit\n  weight: 5"),
+    ("a plugin that is no list", 'plugins: {score: {disabled: {name: "*"}}}', '- name: "*"'),
+    ("a point that is a list", "plugins: {score: [{name: NodeAffinity}]}", "enabled:\n- name: NodeResourcesFit"),
+    ("an integer", "percentageOfNodesToScore: many", ""),
+)  # fmt: skip
+def test_wrong_shape_comes_with_an_example(fields: str, help_: str) -> None:
+    (problem,) = everything(f"{HEAD}profiles:\n- {fields}\n")
+    assert problem.help == help_ and problem.found and problem.expected
+    if help_.startswith("- "):
+        assert isinstance(yaml.safe_load(help_)[0], dict)
 
 
 def test_dict_has_no_lines() -> None:

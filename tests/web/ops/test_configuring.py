@@ -125,6 +125,12 @@ def test_config_prints_every_problem_in_a_table(configure: Configure, file: Path
     ]
 
 
+def test_config_prints_what_more_there_is_to_say_below_the_table(configure: Configure, file: Path) -> None:
+    problems = [PROBLEMS[0] | {"help": "- name: x\n  args: {}"}, PROBLEMS[1] | {"help": ""}]
+    said, _ = configure(client.Refused("cannot be used", {"extra": {"problems": problems}}), str(file))
+    assert said.err.splitlines()[3:] == ["-     -         is too large", "", "profilez:", "  - name: x", "    args: {}"]
+
+
 def test_config_that_can_no_longer_be_used_says_why(configure: Configure) -> None:
     said, _ = configure({**CONFIG, "effective": None, "problems": PROBLEMS[:1]})
     assert said.code == 0

@@ -181,6 +181,16 @@ describe("ConfigDialog", () => {
     expect(document.getElementById(field().getAttribute("aria-describedby") ?? "")).not.toBeNull();
   });
 
+  it("shows lines on how to put a problem right as they are", async () => {
+    refuse({ path: "profiles[0].pluginConfig", line: 1, message: "expected a list", help: "- name: x\n  args: {}" }, {});
+    await show();
+    await press("Edit");
+    await press("Apply");
+    expect([...document.querySelectorAll(".problems pre")].map((each) => each.textContent)).toEqual([
+      "- name: x\n  args: {}",
+    ]);
+  });
+
   it("leads from a problem to its line, which moves with the text until it is changed itself", async () => {
     refuse({ path: "parallelism", line: 2, message: "Invalid value: 0" });
     await show();
