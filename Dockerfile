@@ -12,6 +12,7 @@ COPY manage.py ./
 COPY scheduler_core scheduler_core
 COPY kschedweb kschedweb
 COPY frontend/dist frontend/dist
+COPY docs/known-limits.md docs/known-limits.md
 
 USER ksched
 ENV KSCHED_DATA_DIR=/data KSCHED_LOG_FORMAT=json

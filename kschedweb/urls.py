@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/me", accounts.MeView.as_view()),
     path("api/csrf", accounts.CsrfView.as_view()),
     path("api/schema", schema.SchemaView.as_view(), name="schema"),
+    path("docs/known-limits", pages.known_limits),
     path("api/docs", schema.SchemaPageView.as_view(url_name="schema", template_name="common/api_docs.html")),
     path("api/search", search.SearchView.as_view()),
     path("api/tokens", tokens.TokenListView.as_view()),

@@ -1,9 +1,9 @@
-"""What is shown of one pod beside its manifest: whom it belongs to, and what its kubelet sets up for it."""
+"""What is shown of one pod beside its manifest: whom it belongs to, what its kubelet sets up, what may hold it up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from kschedweb import views
 from kschedweb.cluster.models import Pod
@@ -14,6 +14,7 @@ from scheduler_core.api.node import Node as ApiNode
 from scheduler_core.api.pod import Pod as ApiPod
 from scheduler_core.controllers.kubelet.cgroups import pod_cgroup
 from scheduler_core.controllers.kubelet.oom import oom_score_adj
+from scheduler_core.explain.known_limits import known_limits
 
 LONGEST_CHAIN = 4
 
@@ -55,6 +56,11 @@ def pod_on_node(pod: Pod, related: Related) -> views.PodOnNode | None:
         memory_limit_bytes=group.memory_limit_bytes,
         oom_score_adj={one.name: oom_score_adj(typed, one, memory.value()) for one in containers},
     )
+
+
+def pod_known_limits(pod: Pod) -> Sequence[views.KnownLimit]:
+    """The faults of kube-scheduler that may be why the pod is pending."""
+    return cast(Sequence[views.KnownLimit], known_limits(_typed(pod)))
 
 
 def _typed(pod: Pod) -> ApiPod:

@@ -1,13 +1,16 @@
-"""The dashboard's first page, and addresses that lead nowhere."""
+"""The dashboard's first page, the page of docs/ it leads to, and addresses that lead nowhere."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
+
+from kschedweb.common.prose import as_html
 
 
 @require_safe
@@ -22,6 +25,14 @@ def index(request: HttpRequest) -> HttpResponse:
     except FileNotFoundError:
         return HttpResponse("The dashboard is not built: run npm ci and npm run build in frontend/.", status=503)
     return HttpResponse(content)
+
+
+@require_safe
+@login_required
+def known_limits(request: HttpRequest) -> HttpResponse:
+    """What people do not expect of Kubernetes' scheduling: docs/known-limits.md."""
+    text = (settings.BASE_DIR / "docs" / "known-limits.md").read_text()
+    return render(request, "common/prose.html", {"title": "Known limits", "body": as_html(text)})
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -40,6 +40,7 @@ class PodView(StandingView):
                 owners=pod_details.pod_owners(pod, shown.related),
                 qos=pod_details.pod_quality(pod),
                 on_node=pod_details.pod_on_node(pod, shown.related),
+                known_limits=pod_details.pod_known_limits(pod),
             )
 
     def delete(

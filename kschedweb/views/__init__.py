@@ -223,6 +223,7 @@ from kschedweb.views.pending import (
 from kschedweb.views.pods import (
     HistoryEntry,
     HistoryQuery,
+    KnownLimit,
     Pod,
     PodDelete,
     PodDeletion,
@@ -376,6 +377,7 @@ __all__ = [
     "Moment",
     "Node",
     "DrainState",
+    "KnownLimit",
     "NodeChange",
     "NodeDeleted",
     "NodeDetail",

@@ -67,6 +67,9 @@ class PodOnNode(View):
     oom_score_adj: Annotated[Mapping[str, int], doc("by container; the highest goes first when memory runs out")]
 
 
+KnownLimit = Literal["negative-namespaceselector", "namespaceselector-and-waiting", "not-found-not-found"]
+
+
 class PodDetail(Pod):
     """A pod with where the scheduler keeps it, and how its kubelet has it."""
 
@@ -79,6 +82,10 @@ class PodDetail(Pod):
     owners: Annotated[Sequence[PodOwner], doc("its controller, the controller of that, and so on")]
     qos: Annotated[str, doc("quality of service: Guaranteed, Burstable or BestEffort")]
     on_node: Annotated[PodOnNode | None, doc("null while it has no node, or the node's memory is not known")]
+    known_limits: Annotated[
+        Sequence[KnownLimit],
+        doc("faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md"),
+    ]
 
 
 class PodDeletion(View):

@@ -3392,6 +3392,8 @@ export interface components {
             readonly qos: string;
             /** @description null while it has no node, or the node's memory is not known */
             readonly on_node: components["schemas"]["PodOnNode"] | null;
+            /** @description faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md */
+            readonly known_limits: readonly ("namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
         };
         /** @description How a pod is evicted. */
         readonly PodEvict: {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster.models import Cluster
+from kschedweb.cluster.models import Cluster, Pod
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,16 @@ def test_crashing_pod_of_a_deployment(cluster: Cluster) -> None:
         "memory_limit_bytes": 2 << 30,
         "oom_score_adj": {"c": 900},
     }
+
+
+def test_pending_pod_tells_of_a_known_fault(cluster: Cluster) -> None:
+    assert upload(logged_in(), cluster, items(pod("p"), pod("q"))).status_code < 300
+    message = '0/1 nodes are available: persistentvolumeclaim "c" not found. not found'
+    pending = Pod.objects.get(cluster=cluster, name="p")
+    pending.manifest["status"] = {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}
+    pending.save(update_fields=["manifest"])
+    assert detail(cluster, "p")["known_limits"] == ["not-found-not-found"]
+    assert detail(cluster, "q")["known_limits"] == []
 
 
 def test_pod_without_a_node_has_nothing_set_up(cluster: Cluster) -> None:

@@ -1,12 +1,14 @@
 """The dashboard's page, the schema, the bound on bodies."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from kschedweb import views
+from kschedweb.common.prose import as_html
 from kschedweb.common.reading import one_state
 from tests.cases import cases
 from tests.web.rest import logged_in
@@ -24,6 +26,23 @@ def test_index_is_the_built_dashboard(settings: Any, tmp_path: Path) -> None:
     assert answer.content == b"<title>kschedweb</title>"
     assert "ksched_csrf" in answer.cookies
     assert "default-src 'self'" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.django_db
+def test_page_of_known_limits_has_a_heading_for_each_that_a_pod_may_tell(client: Client) -> None:
+    assert client.get("/docs/known-limits").status_code == 302
+    client.force_login(User.objects.create_user("ada"))
+    page = client.get("/docs/known-limits").content.decode()
+    assert all(f'<h3 id="{name}">' in page for name in get_args(views.KnownLimit))
+    assert "<strong>Nothing is rebalanced.</strong>" in page and 'href="#namespaceselector-and-waiting"' in page
+    assert "`" not in page and "](" not in page and "**" not in page
+
+
+def test_prose_is_escaped() -> None:
+    assert as_html("# a <b>\n\n- `<i>` [x](#y)\n- **z & [w](other.md)**") == (
+        '<h1 id="a-b">a &lt;b&gt;</h1>\n'
+        '<ul><li><code>&lt;i&gt;</code> <a href="#y">x</a></li><li><strong>z &amp; w</strong></li></ul>'
+    )
 
 
 @pytest.mark.django_db
