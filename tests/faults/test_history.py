@@ -22,7 +22,7 @@ from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.faults import storm
 from tests.faults.service import Service
 from tests.faults.storm import Storm, wait_until_tended
-from tests.faults.test_storm import attempts, not_made_again
+from tests.faults.test_storm import attempts, not_made_again, pace
 from tests.waiting import HANG_SECONDS
 from tests.web.scheduling.odd_extenders import HEAD, OddExtender, odd_extender
 
@@ -30,6 +30,11 @@ SEED = 31
 ZONES = ("a", "b", "c")
 CLASSES = {"low": 0, "middle": 100, "high": 1000}
 FLIPS = 50
+UNTRIED = """
+SELECT count(*) FROM cluster_pod p WHERE p.cluster_id = %s AND p.node_name = ''
+AND NOT EXISTS (SELECT 1 FROM traces_attempt a WHERE a.cluster_id = p.cluster_id AND a.pod_uid = p.uid)
+"""
+UNDER_WAY = "SELECT count(*) FROM bindings WHERE cluster_id = %s AND status = 'pending'"
 
 
 @pytest.fixture
@@ -77,12 +82,12 @@ def lived(service: Service, name: str, *, nodes: int, pods: int, least_cycles: i
     chance = random.Random(SEED)
     classes = [make_manifest("PriorityClass", each, value=value) for each, value in CLASSES.items()]
     put(service, cluster_id, *classes, *(node(number) for number in range(nodes)))
-    done = threading.Event()
+    over = threading.Event()
 
     def kill() -> None:
         dealt = Storm(service)
         for blow in storm.blows(kills=kills, stops=0, seconds=3.0 * kills, seed=SEED):
-            if done.is_set():
+            if over.is_set():
                 return
             dealt.deal([storm.Blow(3.0, blow.name)])
 
@@ -93,9 +98,12 @@ def lived(service: Service, name: str, *, nodes: int, pods: int, least_cycles: i
         while attempts(service, cluster_id) < least_cycles:
             wave(service, cluster_id, chance, waves, nodes=nodes, pods=pods, url=answering.url)
             waves += 1
-        done.set()
+        over.set()
         killer.join()
-        assert wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=HANG_SECONDS)
+        # Pods that evict each other would go on and on.
+        done("pause", service, lambda: pace(service, cluster_id, {"pace": "pause"}))
+        at_rest = wait_until_tended(service, lambda: not service.count(UNDER_WAY, cluster_id), seconds=HANG_SECONDS)
+        assert at_rest, service.logs()
     return cluster_id
 
 
@@ -126,7 +134,8 @@ def wave(
     for first in range(0, pods, 100):
         put(service, cluster_id, *(pod(chance, number, first + each) for each in range(100)))
     put(service, cluster_id, *(node(each) for each in failing))
-    assert wait_until_tended(service, lambda: not service.unsettled(cluster_id), seconds=HANG_SECONDS), service.logs()
+    all_tried = wait_until_tended(service, lambda: not service.count(UNTRIED, cluster_id), seconds=HANG_SECONDS)
+    assert all_tried, (number, service.unsettled(cluster_id), service.logs())
 
 
 def node(number: int, *, fails: bool = False) -> dict[str, Any]:
