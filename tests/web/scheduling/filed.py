@@ -26,6 +26,14 @@ def outcome(replay: Replay) -> tuple[Any, int, int]:
     return replay.difference, replay.cycles, replay.unproven
 
 
+PATHS = (
+    "snapshot",
+    "summary",
+    "pending?limit=5",
+    "pending/pods?limit=7",
+    "objects?kind=Pod&limit=9",
+    "nodes/n001",
+)
 OWN = ("id", "cluster", "at", "next", "throughput")
 
 
