@@ -174,7 +174,7 @@ def test_file_that_is_cut_or_put_together_anew_is_refused(small: Cluster) -> Non
         ("configurations", lambda rows: rows.clear(), "in force is missing"),
         ("head", lambda head: msgspec.structs.replace(head, objects_rv=10**9), "another time"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "changed",
 )
 def test_what_does_not_fit_is_named_and_nothing_is_stored(small: Cluster, part: str, change: Any, said: str) -> None:
     content = forged(exported(small), part, change)

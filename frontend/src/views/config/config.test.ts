@@ -182,7 +182,10 @@ describe("ConfigDialog", () => {
   });
 
   it("shows lines on how to put a problem right as they are", async () => {
-    refuse({ path: "profiles[0].pluginConfig", line: 1, message: "expected a list", help: "- name: x\n  args: {}" }, {});
+    refuse(
+      { path: "profiles[0].pluginConfig", line: 1, message: "expected a list", help: "- name: x\n  args: {}" },
+      {},
+    );
     await show();
     await press("Edit");
     await press("Apply");

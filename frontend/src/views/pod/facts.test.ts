@@ -59,7 +59,10 @@ async function show(name: string, known_limits: PodDetail["known_limits"]): Prom
   const detail: PodDetail = { ...DETAIL, manifest: { metadata: { namespace: "default", name } }, known_limits };
   document.body.replaceChildren();
   vi.stubGlobal("fetch", async () => new Response(JSON.stringify(detail)));
-  shown = mount(PodFacts, { target: document.body, props: { live: LIVE, pod: { ...POD, key: `default/${name}` }, view: undefined } });
+  shown = mount(PodFacts, {
+    target: document.body,
+    props: { live: LIVE, pod: { ...POD, key: `default/${name}` }, view: undefined },
+  });
   await vi.waitFor(() => expect(document.body.textContent).toContain("BestEffort"));
 }
 
@@ -68,14 +71,17 @@ const told = () => [...document.querySelectorAll(".limit")].map((each) => (each.
 it.each([
   ["en", "a fault of kube-scheduler 1.34.1"],
   ["zh-Hans", "kube-scheduler 1.34.1 的缺陷"],
-] as const)("tells of a fault that may be why the pod is pending, and leads to more about it: %s", async (language, words) => {
-  await i18n.use(language);
-  await show(`in-${language}`, ["namespaceselector-and-waiting"]);
-  expect(told()).toEqual([expect.stringContaining(words)]);
-  expect(document.querySelector(".limit a")?.getAttribute("href")).toBe(
-    "/docs/known-limits#namespaceselector-and-waiting",
-  );
-});
+] as const)(
+  "tells of a fault that may be why the pod is pending, and leads to more about it: %s",
+  async (language, words) => {
+    await i18n.use(language);
+    await show(`in-${language}`, ["namespaceselector-and-waiting"]);
+    expect(told()).toEqual([expect.stringContaining(words)]);
+    expect(document.querySelector(".limit a")?.getAttribute("href")).toBe(
+      "/docs/known-limits#namespaceselector-and-waiting",
+    );
+  },
+);
 
 it("tells of none where none may be", async () => {
   await show("web", []);
