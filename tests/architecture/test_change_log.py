@@ -1,4 +1,7 @@
-"""The change log has one writer: nothing else makes its rows or advances the counter they are numbered by."""
+"""The change log has one writer: nothing else makes its rows or advances the counter they are numbered by.
+
+But for a history that is read from a file, with the numbers it had, into a new cluster in which nothing happens any more.
+"""
 
 import ast
 import re
@@ -9,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITER = ROOT / "kschedweb" / "cluster" / "changes.py"
+READER_OF_HISTORIES = ROOT / "kschedweb" / "scheduling" / "past" / "opening.py"
 WRITING_METHODS = {"create", "bulk_create", "get_or_create", "update_or_create", "abulk_create", "acreate", "update"}
 LOG_TABLE = re.compile(r"\b(INSERT\s+INTO|UPDATE|COPY)\s+\"?cluster_change\b", re.IGNORECASE)
 COUNTER = re.compile(r"UPDATE\s+\"?cluster_cluster\b.*\brv\s*=", re.IGNORECASE | re.DOTALL)
@@ -46,7 +50,7 @@ def test_only_changes_commit_writes_the_change_log() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {problem}"
         for path in sorted((ROOT / "kschedweb").rglob("*.py"))
-        if path != WRITER and "migrations" not in path.parts
+        if path not in (WRITER, READER_OF_HISTORIES) and "migrations" not in path.parts
         for problem in problems(path.read_text(encoding="utf-8"))
     ]
     assert found == []

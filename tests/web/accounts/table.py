@@ -170,7 +170,7 @@ ROWS = [
 ]
 
 # Pages for people, asked apart: who may not see them is led to the login.
-PAGES = {"", "login", "logout"}
+PAGES = {"", "login", "logout", "docs/known-limits"}
 
 
 @dataclass(frozen=True)

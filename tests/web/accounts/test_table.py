@@ -182,7 +182,7 @@ def test_answers_that_may_hold_a_secret_are_not_compressed(
         "livez", "healthz", "readyz", "livez/<str:name>", "healthz/<str:name>", "readyz/<str:name>",
         "api/csrf", "api/search", "api/tokens", "api/me", "api/docs", "configz",
         f"{CLUSTER}/scheduler-config", f"{CLUSTER}/scheduler-config/versions/<int:version>",
-        POD, f"{CLUSTER}/nodes/<str:name>",
+        POD, f"{CLUSTER}/nodes/<str:name>", f"{CLUSTER}/history/export",
         f"{CLUSTER}/objects", f"{CLUSTER}/objects/<str:kind>/<str:namespace>/<str:name>",
     }  # fmt: skip
     for page in ("/", "/login", "/admin/", "/admin/accounts/token/", "/admin/auth/user/add/"):
