@@ -52,7 +52,7 @@ def service() -> Iterator[Service]:
 
 @pytest.mark.slow
 def test_long_history_is_made_again_and_flipped_bits_are_found(service: Service, record_property: Any) -> None:
-    cluster_id = lived(service, "history", nodes=200, pods=2_000, least_cycles=20_000, kills=20)
+    cluster_id = lived(service, "history", nodes=200, pods=1_000, least_cycles=20_000, kills=20)
     cycles = attempts(service, cluster_id)
     counted = {
         what: service.count(f"SELECT count(*) FROM {where} AND cluster_id = %s", cluster_id)
@@ -149,8 +149,8 @@ def node(number: int, *, fails: bool = False) -> dict[str, Any]:
 
 
 def pod(chance: random.Random, wave: int, number: int) -> dict[str, Any]:
-    made = make_pod(f"w{wave:03}-{number:04}").req(cpu=f"{chance.choice((100, 400, 900, 2500))}m", memory="256Mi")
-    made.spec(priorityClassName=chance.choice(list(CLASSES)))
+    made = make_pod(f"w{wave:03}-{number:04}").req(cpu=f"{chance.choice((100, 400, 900, 2000))}m", memory="256Mi")
+    made.spec(priorityClassName=chance.choices(list(CLASSES), weights=(12, 3, 1))[0])
     match chance.randrange(8):
         case 0:
             made.node_selector(disk="ssd")
