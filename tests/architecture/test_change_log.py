@@ -1,6 +1,6 @@
 """The change log has one writer: nothing else makes its rows or advances the counter they are numbered by.
 
-But for a history that is read from a file, with the numbers it had, into a new cluster in which nothing happens any more.
+But for a history read from a file, with the numbers it had, into a new cluster in which nothing happens any more.
 """
 
 import ast
