@@ -137,7 +137,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     config.add_argument("--defaults", action="store_true", help="go back to the default configuration")
     config.add_argument("--show", action="store_true", help="print the active configuration, and nothing else")
 
-    why = command("why", "Say what kept a pod from all nodes in its last attempt, and what it asked.")
+    why = command("why", "Say what kept a pod from all nodes in its last attempt, or why it has its node.")
     data_dir(why)
     why.add_argument(
         "pod",
@@ -147,6 +147,14 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     why.add_argument("--again", action="store_true", help="make the attempt again: every score of the chosen node")
     why.add_argument("--node", help="with --again, and of this node")
+    why.add_argument(
+        "--not",
+        dest="other",
+        nargs="?",
+        const="",
+        metavar="NODE",
+        help="why its last node, and not this one (default: the best of the others), and what weight would turn it",
+    )
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
     why.add_argument("--json", action="store_true", help="print one JSON document")
 

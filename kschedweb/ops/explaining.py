@@ -1,13 +1,13 @@
 """`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was.
 
-Without a pod: what keeps those that are pending.
+Of a pod that has a node, why it has that one and not another. Without a pod: what keeps those that are pending.
 """
 
 import argparse
 import json
 import sys
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,22 @@ from kschedweb.ops.client import Client, Refused, cluster_id, connect
 from kschedweb.ops.telling import number_of
 
 Amounts = Mapping[str, Any]
+MOST_ATTEMPTS = 1_000  # of a pod, among which one that chose a node is looked for
+NOT_AGAIN = ("gone", "not_replayable", "too_many")  # codes of refusals to make an attempt again
 _BYTES = ("memory", "ephemeral-storage")
 
 
 def why(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print the pod's last attempt, or what keeps all; 1 when there is no attempt, or the service does not tell."""
-    if options.pod is None and (options.again or options.node):
-        print("ksched: --again and --node are about a pod: name it", file=sys.stderr)
+    is_again, is_not = options.again or options.node is not None, options.other is not None
+    if options.pod is None and (is_again or is_not):
+        print("ksched: --again, --node and --not are about a pod: name it", file=sys.stderr)
+        return 1
+    if is_again and is_not:
+        print("ksched: --not goes without --again and --node", file=sys.stderr)
         return 1
     namespace, _, name = (options.pod or "").rpartition("/")
+    key = f"{namespace or 'default'}/{name}"
     try:
         client = connect(data_dir)
         path = f"/api/clusters/{cluster_id(client, options.cluster)}"
@@ -31,18 +38,133 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
             _, pending = client.call("GET", f"{path}/pending")
             print(json.dumps(pending) if options.json else "\n".join(told_pending(pending)))
             return 0
-        pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
-        _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit=1")
+        pod = "/".join(urllib.parse.quote(part, safe="") for part in key.split("/"))
+        _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit={MOST_ATTEMPTS if is_not else 1}")
         if not answer["results"]:
-            raise Refused(f"no attempt at the pod {namespace or 'default'}/{name} is stored")
+            raise Refused(f"no attempt at the pod {key} is stored")
+        if is_not:
+            return _not(client, path, key, answer["results"], options)
         (attempt,) = answer["results"]
-        if options.again or options.node:
+        if is_again:
             return _again(client, path, attempt, options)
+        if options.json:
+            print(json.dumps(attempt))
+            return 0
+        print("\n".join(told(attempt)))
+        return _of_node(client, path, attempt, "", is_json=False) if attempt["node_name"] else 0
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return 1
-    print(json.dumps(attempt) if options.json else "\n".join(told(attempt)))
-    return 0
+
+
+def _not(
+    client: Client, path: str, key: str, attempts: Sequence[Mapping[str, Any]], options: argparse.Namespace
+) -> int:
+    """Print why the pod's last attempt that chose a node chose that one."""
+    attempt = next((each for each in attempts if each["node_name"]), None)
+    if attempt is None:
+        raise Refused(f"no attempt at the pod {key} that chose a node is stored")
+    if not options.json:
+        print(next(told(attempt)))
+    return _of_node(client, path, attempt, options.other, is_json=options.json)
+
+
+def _of_node(client: Client, path: str, attempt: Mapping[str, Any], other: str, *, is_json: bool) -> int:
+    """Print why an attempt chose its node; what its record says where it cannot be made again. 1 where they differ."""
+    asked = f"{path}/attempts/{attempt['seq']}/why?" + (f"not={urllib.parse.quote(other, safe='')}&" if other else "")
+    try:
+        _, said = client.call("GET", f"{asked}again=true")
+    except Refused as refusal:
+        if refusal.answer.get("code") not in NOT_AGAIN:
+            raise
+        _, said = client.call("GET", f"{asked}again=false")
+        print(f"ksched: of its record alone: {refusal}", file=sys.stderr)
+    print(json.dumps(said) if is_json else "\n".join(told_why(said)))
+    return 0 if said["difference"] is None else 1
+
+
+def told_why(said: Mapping[str, Any]) -> Iterator[str]:
+    """Why a node was chosen and not another, a sentence a line."""
+    other = said["other"]
+    yield _decided(said)
+    yield from (f"  {line}" for line in _of_other(said))
+    apart = said["difference"]
+    if apart is not None:
+        yield f"  different: {apart['field']}; recorded: {apart['recorded']}; again: {apart['replayed']}"
+    elif said["made_again"] and said["standing"] == "compared":
+        yield f"  {_turned(said['turn'], other)}"
+        yield from (
+            f"  without the scores of {plugin} {other} alone would have been best" for plugin in said["without"]
+        )
+
+
+def _decided(said: Mapping[str, Any]) -> str:
+    node = said["node"]
+    match said["by"]:
+        case "nominated":
+            return f"the pod was nominated to {node}, which was tried first and fitted: no other was looked at"
+        case "only":
+            return f"{node} was the only feasible node of {said['looked_at']:,} looked at"
+        case "first":
+            return f"nobody scores: {node} was the first feasible node"
+        case "draw":
+            place = f"number {said['drawn']:,} in the order of the walk"
+            return f"{said['tied']:,} nodes had the highest total; the draw fell on {node}, {place}"
+    return f"{node} alone had the highest total of {number_of(said['feasible'], 'feasible node')}"
+
+
+def _of_other(said: Mapping[str, Any]) -> Iterator[str]:
+    """What became of the other node, and the totals of both."""
+    other, status, totals = said["other"], said["status"], said["totals"]
+    match said["standing"]:
+        case "none":
+            yield "there was no other node"
+        case "absent":
+            yield f"{other} was no node of the cluster at this attempt"
+        case "refused":
+            yield f"{other} was refused"
+        case "leftOut":
+            yield f"{other} was not among the nodes that PreFilter left"
+        case "spare":
+            yield f"{other} fitted, and enough feasible nodes had been found"
+        case "unseen":
+            of = f"{said['looked_at']:,} of {number_of(said['nodes_total'], 'node')} were"
+            yield f"{other} was not looked at: {of}{_unseen(said)}"
+    if status is not None:
+        yield "  " + ": ".join(part for part in (status["plugin"], ", ".join(status["reasons"])) if part)
+        yield from (f"    {sentence(each)}" for each in said["amounts"] or ())
+    if totals is not None:
+        yield from _compared(said["node"], other, totals)
+
+
+def _unseen(said: Mapping[str, Any]) -> str:
+    if not said["made_again"]:
+        return ""
+    return "; the pod fitted there" if said["status"] is None else "; it would have been refused"
+
+
+def _compared(node: str, other: str, totals: Mapping[str, Any]) -> Iterator[str]:
+    """The totals of both nodes and the plugins that tell them apart."""
+    apart = totals["node"] - totals["other"]
+    more = f"{abs(apart):,} {'more' if apart > 0 else 'less'}" if apart else "the same"
+    of_all = "had every node been compared, " if totals["of_all"] else ""
+    yield f"{of_all}{node} has {totals['node']:,}, {other} {totals['other']:,}: {more}"
+    for part in totals["plugins"]:
+        scores = f"{part['node']} against {part['other']}, weight {part['weight']:,}"
+        yield f"  {part['difference']:+,}  {part['plugin']}: {scores}"
+    if totals["by_extenders"]:
+        yield f"  {totals['by_extenders']:+,}  extenders"
+    if totals["of_all"]:
+        yield f"the highest would have been {totals['best']:,}, of {number_of(totals['num_best'], 'node')}"
+
+
+def _turned(turn: Mapping[str, Any] | None, other: str) -> str:
+    if turn is None:
+        return f"no other weight of one plugin, up to 100, gives {other} the highest total"
+    change = f"with {turn['plugin']} at weight {turn['to']:,} instead of {turn['weight']:,}"
+    if turn["outright"]:
+        return f"{change} {other} alone has the highest total: made again, it is chosen"
+    return f"{change} {other} shares the highest total: made again, the draw falls on {turn['node']}"
 
 
 def _again(client: Client, path: str, attempt: Mapping[str, Any], options: argparse.Namespace) -> int:

@@ -1,5 +1,7 @@
 """Attempts: lists, one with its matrix, searches for victims, the slowest cycles."""
 
+from contextlib import nullcontext
+
 from msgspec import UNSET
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -11,6 +13,7 @@ from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.scheduling.past import asking, telling
 from kschedweb.scheduling.past.attempts import attempt_again
+from kschedweb.scheduling.past.why import node_why
 from kschedweb.traces import selectors
 from scheduler_core.explain.again import Wanted
 
@@ -48,6 +51,20 @@ class AttemptAgainView(RestView):
         with asking.turn():
             made = attempt_again(cluster_id=cluster_id, seq=seq, wanted=wanted)
         return telling.again_view(seq, made)
+
+
+class AttemptWhyView(RestView):
+    def get(self, request: Request, cluster_id: int, seq: int, query: views.WhyQuery) -> views.NodeWhy:
+        """Say why an attempt chose its node and not another, and the smallest change of a weight that had turned it.
+
+        The attempt is made again for what its record does not say, and once more with each change of a weight that is
+        told. That is refused as by `again`; with `again=false` the record alone answers. 422 where no node was chosen.
+        """
+        cluster_selectors.cluster_get(cluster_id)
+        other = query.other or ""
+        with asking.turn() if query.again else nullcontext():
+            told = node_why(cluster_id=cluster_id, seq=seq, other=other, again=query.again)
+        return telling.why_view(seq, told)
 
 
 def _wanted(query: views.AgainQuery) -> Wanted:

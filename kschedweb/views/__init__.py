@@ -245,6 +245,7 @@ from kschedweb.views.timeline import (
     TimelineConfiguration,
     TimelineQuery,
 )
+from kschedweb.views.why import DecidedBy, NodeStanding, NodeTotals, NodeWhy, PluginPart, WeightTurn, WhyQuery
 from kschedweb.views.workloads import (
     Workload,
     WorkloadCondition,
@@ -268,6 +269,13 @@ __all__ = [
     "DomainCounts",
     "NodeAgain",
     "VictimTrial",
+    "DecidedBy",
+    "NodeStanding",
+    "NodeTotals",
+    "NodeWhy",
+    "PluginPart",
+    "WeightTurn",
+    "WhyQuery",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

@@ -16,6 +16,7 @@ from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.filtering import PreFilterOutcome, nominated_that_count
 from scheduler_core.cycle.runner import PlainRunner
 from scheduler_core.cycle.view import PickedNodes
+from scheduler_core.errors import UnansweredError
 from scheduler_core.explain.trials import Trials
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.hints import EXTENDER
@@ -64,6 +65,29 @@ def attempt_again(
     finally:
         engine.witness = None
     return effects, seen[0] if seen else None
+
+
+def attempt_with(scheduler: Scheduler, step: RecordedStep, place: int, plugin: str, weight: int) -> Attempt:
+    """Make the attempt at this place again with another weight of a plugin; 0: its scores do not count at all.
+
+    Only what it says of the node it chose, and those tied with it, is of use: another node may be refused afterwards by
+    who was never asked about it. The engine is afterwards within the step.
+    """
+    engine = scheduler.engine
+
+    def weigh(cycle: Cycle, feasible: PickedNodes) -> None:
+        if len(engine.effects.attempts) == place + 1:
+            cycle.profile = cycle.profile.reweighted(plugin, weight)
+
+    engine.witness = weigh
+    try:
+        recorded.repeat(scheduler, replace(step, cycles=place + 1))
+    except UnansweredError:
+        if len(engine.effects.attempts) <= place:
+            raise
+    finally:
+        engine.witness = None
+    return engine.effects.attempts[place]
 
 
 def observed(engine: Engine, cycle: Cycle, feasible: PickedNodes, wanted: Wanted) -> Observation:

@@ -7,6 +7,7 @@ Source: kubernetes v1.34.1, pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -144,6 +145,14 @@ class Framework:
     def replayable(self) -> bool:
         """Whether equal inputs are sure to give equal decisions: plugins not in tree have to say so of themselves."""
         return not self.not_deterministic
+
+    def reweighted(self, plugin: str, weight: int) -> Framework:
+        """The same plugins, of which this one's scores weigh otherwise; with 0 it does not score."""
+        changed = copy.copy(self)
+        changed.weights = {**self.weights, plugin: weight}
+        changed.score = [each for each in self.score if weight or each.name != plugin]
+        changed._score_plans = {}
+        return changed
 
     # What takes part when some plugins are skipped: few sets of them ever occur
 

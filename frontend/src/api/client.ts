@@ -31,6 +31,7 @@ import type {
   ThroughputQuery,
   TimelineQuery,
   TokenCreate,
+  WhyQuery,
 } from "../contract/api.gen";
 import { t } from "../i18n/index.svelte";
 import { snapshotOf } from "../live/columns";
@@ -174,6 +175,11 @@ export const api = {
       client.GET("/api/clusters/{cluster_id}/attempts/{seq}/again", {
         params: { path: { cluster_id: id, seq }, query },
       }),
+    ),
+  /** Why it chose its node and not another. */
+  attemptWhy: (id: number, seq: number, query: WhyQuery) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}/why", { params: { path: { cluster_id: id, seq }, query } }),
     ),
   refusals: (id: number, query: NodeRefusalQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/refusals", { params: { path: { cluster_id: id }, query } })),

@@ -46,6 +46,7 @@ const STORED: readonly (keyof paths)[] = [
   "/api/clusters/{cluster_id}/attempts/{seq}",
   "/api/clusters/{cluster_id}/attempts/{seq}/again",
   "/api/clusters/{cluster_id}/attempts/{seq}/preemption",
+  "/api/clusters/{cluster_id}/attempts/{seq}/why",
   "/api/clusters/{cluster_id}/frames",
   "/api/clusters/{cluster_id}/lists/{what}/completion",
   "/api/clusters/{cluster_id}/scheduler-config/versions",

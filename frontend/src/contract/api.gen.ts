@@ -131,6 +131,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/attempts/{seq}/why": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say why an attempt chose its node and not another, and the smallest change of a weight that had turned it.
+         * @description The attempt is made again for what its record does not say, and once more with each change of a weight that is
+         *     told. That is refused as by `again`; with `again=false` the record alone answers. 422 where no node was chosen.
+         */
+        readonly get: operations["AttemptWhy_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/clock": {
         readonly parameters: {
             readonly query?: never;
@@ -3625,6 +3646,95 @@ export interface components {
             /** @default 200 */
             readonly buckets?: number;
         };
+        /** @description The totals of two nodes. */
+        readonly NodeTotals: {
+            readonly node: number;
+            readonly other: number;
+            /** @description those that tell the two apart, the largest part first */
+            readonly plugins: readonly components["schemas"]["PluginPart"][];
+            /** @description the rest of the difference */
+            readonly by_extenders: number;
+            /** @description the highest total of all nodes that were scored */
+            readonly best: number;
+            /** @description nodes that have it */
+            readonly num_best: number;
+            /** @description false: as they were compared; true: of the attempt made again, as if every node the pod fits on had been scored, without extenders */
+            readonly of_all: boolean;
+        };
+        /** @description Why an attempt chose its node and not another. */
+        readonly NodeWhy: {
+            readonly seq: number;
+            /** @description that was chosen */
+            readonly node: string;
+            /** @description that it is compared with; empty: there was no other node */
+            readonly other: string;
+            /**
+             * @description total: it alone had the highest; draw: among those with the highest; only: no other was feasible; first: nobody scores, and the first feasible node is taken; nominated: it was tried first, and fitted
+             * @enum {unknown}
+             */
+            readonly by: "draw" | "first" | "nominated" | "only" | "total";
+            /** @description nodes with the highest total; 0: none were compared */
+            readonly tied: number;
+            /** @description on which of them, in the order of the walk, the draw fell, from 1; 0: no draw */
+            readonly drawn: number;
+            /** @description nodes */
+            readonly feasible: number;
+            /** @description nodes */
+            readonly looked_at: number;
+            readonly nodes_total: number;
+            /**
+             * @description of the other node. compared: feasible as well; refused: by a filter or an extender; leftOut: a plugin's PreFilter named the nodes that may have the pod, and not this one; spare: it fitted, and enough feasible nodes had been found; unseen: never looked at; absent: no node of then; none: there was no other
+             * @enum {unknown}
+             */
+            readonly standing: "absent" | "compared" | "leftOut" | "none" | "refused" | "spare" | "unseen";
+            /** @description what kept the pod from the other node; null: nothing, or it is not known */
+            readonly status: components["schemas"]["Status"] | null;
+            /** @description what that asked of the node and what there was then; null: not known */
+            readonly amounts: readonly components["schemas"]["Amounts"][] | null;
+            /** @description null: one of the nodes has none, or it is not known */
+            readonly totals: components["schemas"]["NodeTotals"] | null;
+            /** @description the attempt was made again, and came out as it is stored: what it did not look at is known */
+            readonly made_again: boolean;
+            /** @description null: no change of one weight turns it, or it is not known */
+            readonly turn: components["schemas"]["WeightTurn"] | null;
+            /** @description plugins without whose scores, each by itself, the other node alone would have been best */
+            readonly without: readonly string[];
+            /** @description the first thing that came out otherwise when it was made again; null: nothing */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+        };
+        /** @description A plugin that tells the two nodes apart. */
+        readonly PluginPart: {
+            readonly plugin: string;
+            readonly weight: number;
+            /** @description normalized score of the chosen node, 0 to 100 */
+            readonly node: number;
+            /** @description normalized score of the other node */
+            readonly other: number;
+            /** @description weight times the difference of both: how much more the chosen node got */
+            readonly difference: number;
+        };
+        /** @description The smallest change of one plugin's weight that would have turned the decision; the engine tried it. */
+        readonly WeightTurn: {
+            readonly plugin: string;
+            /** @description as it was */
+            readonly weight: number;
+            /** @description from 1 to 100, or to the weight it had */
+            readonly to: number;
+            /** @description the other node alone would have had the highest total; false: with others */
+            readonly outright: boolean;
+            /** @description whom the engine chose with it; of several, the draw */
+            readonly node: string;
+        };
+        /** @description Which node was not chosen, and how much is wanted. */
+        readonly WhyQuery: {
+            /** @description the other node; without it the best of the others */
+            readonly not?: string;
+            /**
+             * @description make the attempt again; false: what its record says
+             * @default true
+             */
+            readonly again?: boolean;
+        };
         /** @description A workload and its counts of pods; a count that its kind does not have is null. */
         readonly Workload: {
             readonly kind: string;
@@ -3938,6 +4048,11 @@ export type TimelineBeginning = components['schemas']['TimelineBeginning'];
 export type TimelineBucket = components['schemas']['TimelineBucket'];
 export type TimelineConfiguration = components['schemas']['TimelineConfiguration'];
 export type TimelineQuery = components['schemas']['TimelineQuery'];
+export type NodeTotals = components['schemas']['NodeTotals'];
+export type NodeWhy = components['schemas']['NodeWhy'];
+export type PluginPart = components['schemas']['PluginPart'];
+export type WeightTurn = components['schemas']['WeightTurn'];
+export type WhyQuery = components['schemas']['WhyQuery'];
 export type Workload = components['schemas']['Workload'];
 export type WorkloadCondition = components['schemas']['WorkloadCondition'];
 export type WorkloadDetail = components['schemas']['WorkloadDetail'];
@@ -4312,6 +4427,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PreemptionSearch"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly AttemptWhy_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description make the attempt again; false: what its record says */
+                readonly again?: boolean;
+                /** @description the other node; without it the best of the others */
+                readonly not?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly seq: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeWhy"];
                 };
             };
             /** @description Refused */

@@ -3,7 +3,11 @@ import type { Amounts, PendingAmounts } from "../contract/api.gen";
 import { i18n, type TextKey, t } from "../i18n/index.svelte";
 import { bytes, quantity } from "./format";
 
-export type Part = { readonly text: string } | { readonly node: string } | { readonly pod: string };
+/** Text, with `href` a link with that text; a node; a pod. */
+export type Part =
+  | { readonly text: string; readonly href?: string }
+  | { readonly node: string }
+  | { readonly pod: string };
 export type Sentence = readonly Part[];
 
 /** The sentences about what attempts kept of one subject, of all nodes it is about. */
@@ -150,7 +154,7 @@ function valuesOf(about: Amounts): string {
 // Stands in a text for a value that becomes a link.
 const MARK = "\u0000";
 
-type Values = Readonly<Record<string, string | number | { node: string } | { pod: string }>>;
+type Values = Readonly<Record<string, string | number | Part>>;
 
 function linked(key: TextKey, about: Amounts, values: Values): Sentence {
   const where = about.nodes === 1 ? "amounts.where.one" : "amounts.where.more";

@@ -1,4 +1,4 @@
-"""An attempt made again, as views tell it."""
+"""An attempt made again, and why it chose its node, as views tell it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 from kschedweb import views
 from kschedweb.scheduling.past.attempts import Again
+from kschedweb.scheduling.past.comparing import Difference
+from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
+from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import PreemptionRecord, ScoreRows
-from scheduler_core.model.observed import DomainCounts, Observation, ObservedNode, Trial
+from scheduler_core.model.observed import DomainCounts, Observation, Trial
 
 MOST_DOMAINS = 200  # of one rule
 
@@ -22,7 +25,7 @@ def again_view(seq: int, again: Again) -> views.AttemptAgain:
     labels = [each.labels for each in seen.nodes] if seen is not None else []
     return views.AttemptAgain(
         seq=seq,
-        difference=None if again.difference is None else views.view_of(views.HistoryDifference, again.difference),
+        difference=_difference(again.difference),
         result=None if made is None else made.result,  # type: ignore[arg-type]
         node_name="" if made is None else made.node_name,
         message="" if made is None else made.message,
@@ -34,6 +37,34 @@ def again_view(seq: int, again: Again) -> views.AttemptAgain:
         nodes=[] if seen is None else list(_nodes(seen, _search(again))),
         found=0 if seen is None else seen.found,
     )
+
+
+def why_view(seq: int, told: Told) -> views.NodeWhy:
+    """Why an attempt chose its node."""
+    why = told.why
+    return views.NodeWhy(
+        seq=seq,
+        node=why.node,
+        other=why.other,
+        by=why.by.value,
+        tied=why.tied,
+        drawn=why.drawn,
+        feasible=why.feasible,
+        looked_at=why.looked_at,
+        nodes_total=why.nodes_total,
+        standing=why.standing.value,
+        status=adapters.status_view(why.status),
+        amounts=_amounts(why.amounts),
+        totals=None if why.totals is None else views.view_of(views.NodeTotals, why.totals),
+        made_again=why.is_observed,
+        turn=None if why.turn is None else views.view_of(views.WeightTurn, why.turn),
+        without=why.without,
+        difference=_difference(told.difference),
+    )
+
+
+def _difference(found: Difference | None) -> views.HistoryDifference | None:
+    return None if found is None else views.view_of(views.HistoryDifference, found)
 
 
 def _search(again: Again) -> PreemptionRecord | None:
@@ -56,7 +87,7 @@ def _nodes(seen: Observation, search: PreemptionRecord | None) -> Iterable[views
             feasible=node.place in then,
             status=adapters.status_view(node.status),
             filters=[views.AskedFilter(plugin, adapters.status_view(status)) for plugin, status in node.filters],
-            amounts=_amounts(node),
+            amounts=_amounts(node.amounts),
             total=total,
             scores=scores,
             total_of_all=total_of_all,
@@ -65,8 +96,8 @@ def _nodes(seen: Observation, search: PreemptionRecord | None) -> Iterable[views
         )
 
 
-def _amounts(node: ObservedNode) -> list[views.Amounts] | None:
-    return None if node.amounts is None else list(map(adapters.amounts_view, node.amounts))
+def _amounts(amounts: Sequence[Amounts] | None) -> list[views.Amounts] | None:
+    return None if amounts is None else list(map(adapters.amounts_view, amounts))
 
 
 def _scores(rows: ScoreRows | None, column: int | None) -> tuple[int | None, Mapping[str, views.Score]]:

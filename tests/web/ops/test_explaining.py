@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from kschedweb.ops import explaining
+from kschedweb.ops.client import Refused
 from tests.cases import cases
 from tests.web.ops.conftest import Command, Service
 
@@ -75,7 +77,10 @@ def test_without_a_pod_what_keeps_all_is_told(asked: dict[str, Any], told: str) 
     ("no cluster", (), ["p"], "there is no cluster"),
     ("several clusters", ("a", "b"), ["p"], "name one with --cluster: a, b"),
     ("another name", ("a",), ["p", "--cluster", "x"], "there is no cluster named x; there are: a"),
-    ("no pod", ("a",), ["--node", "n"], "--again and --node are about a pod: name it"),
+    ("no pod", ("a",), ["--node", "n"], "--again, --node and --not are about a pod: name it"),
+    ("a node it is not on, of no pod", ("a",), ["--not"], "--again, --node and --not are about a pod: name it"),
+    ("two questions", ("a",), ["p", "--again", "--not", "n"], "--not goes without --again and --node"),
+    ("no node", ("a",), ["shop/big", "--not"], "no attempt at the pod shop/big that chose a node is stored"),
     ("no attempt", ("a",), ["gone"], "no attempt at the pod default/gone is stored"),
 )
 def test_what_cannot_be_told_is_refused(
@@ -149,3 +154,110 @@ def test_attempt_made_again_is_told_with_raw_scores() -> None:
     ]
     apart = {"field": "node_name", "recorded": "n1", "replayed": "n2"}
     assert next(explaining.told_again(made | {"difference": apart})) == "different: node_name; recorded: n1; again: n2"
+
+
+PLACED = ATTEMPT | {"seq": 7, "last_attempt": 4, "result": "scheduled", "node_name": "n1", "message": "",
+                    "rejections": []}  # fmt: skip
+PART = {"plugin": "NodeResourcesFit", "weight": 2, "node": 80, "other": 60, "difference": 40}
+TOTALS = {"node": 345, "other": 305, "plugins": [PART], "by_extenders": 0, "best": 345, "num_best": 1,
+          "of_all": False}  # fmt: skip
+TURN = {"plugin": "ImageLocality", "weight": 1, "to": 4, "outright": True, "node": "n2"}
+WHY: dict[str, Any] = {
+    "seq": 7, "node": "n1", "other": "n2", "by": "total", "tied": 1, "drawn": 0, "feasible": 2, "looked_at": 3,
+    "nodes_total": 5, "standing": "compared", "status": None, "amounts": None, "totals": TOTALS, "made_again": True,
+    "turn": TURN, "without": [], "difference": None,
+}  # fmt: skip
+ALONE = "n1 alone had the highest total of 2 feasible nodes"
+COMPARED = ["  n1 has 345, n2 305: 40 more", "    +40  NodeResourcesFit: 80 against 60, weight 2"]
+TURNED = "  with ImageLocality at weight 4 instead of 1 n2 alone has the highest total: made again, it is chosen"
+LACKS = {"plugin": "NodeResourcesFit", "code": "Unschedulable", "reasons": ["Insufficient cpu"]}
+
+
+@pytest.mark.parametrize(
+    ("about", "want"),
+    [
+        pytest.param({}, [ALONE, *COMPARED, TURNED], id="more by one plugin"),
+        pytest.param(
+            {"turn": TURN | {"outright": False, "node": "n1"}, "without": ["X"]},
+            [ALONE, *COMPARED,
+             "  with ImageLocality at weight 4 instead of 1 n2 shares the highest total: made again, the draw falls"
+             " on n1", "  without the scores of X n2 alone would have been best"], id="shares the total"),
+        pytest.param(
+            {"by": "draw", "tied": 3, "drawn": 2, "turn": None,
+             "totals": TOTALS | {"other": 345, "plugins": [], "num_best": 3}},
+            ["3 nodes had the highest total; the draw fell on n1, number 2 in the order of the walk",
+             "  n1 has 345, n2 345: the same",
+             "  no other weight of one plugin, up to 100, gives n2 the highest total"],
+            id="tie"),
+        pytest.param(
+            {"by": "only", "standing": "refused", "status": LACKS, "amounts": [CPU | {"nodes": 1, "only": 0}],
+             "totals": None, "turn": None},
+            ["n1 was the only feasible node of 3 looked at", "  n2 was refused",
+             "    NodeResourcesFit: Insufficient cpu", "      asks 31, most free 15.85 on n1"], id="refused"),
+        pytest.param(
+            {"standing": "unseen", "totals": TOTALS | {"of_all": True, "other": 350, "best": 350, "plugins": [],
+             "by_extenders": -5}, "turn": None},
+            [ALONE, "  n2 was not looked at: 3 of 5 nodes were; the pod fitted there",
+             "  had every node been compared, n1 has 345, n2 350: 5 less", "    -5  extenders",
+             "  the highest would have been 350, of 1 node"], id="fitted, and was not looked at"),
+        pytest.param(
+            {"standing": "unseen", "status": LACKS, "totals": None, "turn": None},
+            [ALONE, "  n2 was not looked at: 3 of 5 nodes were; it would have been refused",
+             "    NodeResourcesFit: Insufficient cpu"], id="would have been refused"),
+        pytest.param({"standing": "unseen", "made_again": False, "totals": None, "turn": None},
+                     [ALONE, "  n2 was not looked at: 3 of 5 nodes were"], id="of its record"),
+        pytest.param({"made_again": False, "turn": None}, [ALONE, *COMPARED], id="totals of its record"),
+        pytest.param({"standing": "absent", "totals": None, "turn": None},
+                     [ALONE, "  n2 was no node of the cluster at this attempt"], id="no such node"),
+        pytest.param({"by": "only", "standing": "none", "other": "", "totals": None, "turn": None},
+                     ["n1 was the only feasible node of 3 looked at", "  there was no other node"], id="one node"),
+        pytest.param({"by": "first", "standing": "spare", "totals": None, "turn": None},
+                     ["nobody scores: n1 was the first feasible node",
+                      "  n2 fitted, and enough feasible nodes had been found"], id="nobody scores"),
+        pytest.param({"by": "nominated", "standing": "spare", "totals": None, "turn": None},
+                     ["the pod was nominated to n1, which was tried first and fitted: no other was looked at",
+                      "  n2 fitted, and enough feasible nodes had been found"], id="nominated"),
+        pytest.param({"standing": "leftOut", "status": LACKS | {"plugin": "", "reasons": ["no"]}, "totals": None},
+                     [ALONE, "  n2 was not among the nodes that PreFilter left", "    no"], id="left out"),
+        pytest.param({"difference": {"field": "node_name", "recorded": "n1", "replayed": "n3"}},
+                     [ALONE, *COMPARED, "  different: node_name; recorded: n1; again: n3"], id="different"),
+    ],
+)  # fmt: skip
+def test_why_a_node_was_chosen_is_told(about: dict[str, Any], want: list[str]) -> None:
+    assert list(explaining.told_why(WHY | about)) == want
+
+
+def placed(path: str, *, why: Any = WHY) -> Any:
+    if "/why" not in path:
+        return {"results": [ATTEMPT | {"seq": 9}, PLACED] if "limit=1000" in path else [PLACED]}
+    if isinstance(why, Refused) and "again=true" in path:
+        raise why
+    return WHY | {"made_again": False, "turn": None} if "again=false" in path else why
+
+
+def test_pod_with_a_node_is_told_why_it_has_that_one(command: Command) -> None:
+    one = Service(lambda path, _: placed(path))
+    said = command(explaining.why, one, "why", "shop/big")
+    assert one.paths[1:] == ["/api/clusters/1/attempts/7/why?again=true"]
+    assert (said.code, said.lines) == (0, ["shop/big: attempt 4, scheduled on n1", ALONE, *COMPARED, TURNED])
+
+
+def test_node_that_is_named_is_asked_about_in_the_last_attempt_that_chose_one(command: Command) -> None:
+    one = Service(lambda path, _: placed(path))
+    said = command(explaining.why, one, "why", "shop/big", "--not", "n/2")
+    assert one.paths == [
+        "/api/clusters/1/pods/shop/big/attempts?limit=1000",
+        "/api/clusters/1/attempts/7/why?not=n%2F2&again=true",
+    ]
+    assert said.lines == ["shop/big: attempt 4, scheduled on n1", ALONE, *COMPARED, TURNED]
+    assert json.loads(command(explaining.why, one, "why", "shop/big", "--not", "--json").out) == WHY
+
+
+def test_what_cannot_be_made_again_is_told_of_its_record(command: Command) -> None:
+    gone = Refused("history begins at 5.9", {"code": "gone", "message": "", "extra": {}})
+    one = Service(lambda path, _: placed(path, why=gone))
+    said = command(explaining.why, one, "why", "shop/big", "--not")
+    assert (said.code, said.lines[1:]) == (0, [ALONE, *COMPARED])
+    assert said.err == "ksched: of its record alone: history begins at 5.9\n"
+    other = Refused("no", {"code": "invalid", "message": "", "extra": {}})
+    assert command(explaining.why, Service(lambda path, _: placed(path, why=other)), "why", "shop/big").code == 1

@@ -1,5 +1,5 @@
 /** One stored attempt as a page, in the place of the dashboard. */
-import { flag, place, view, whole, words } from "../../lib/view";
+import { flag, place, view, whole, withSettings, words } from "../../lib/view";
 
 /** The last stage of the funnel; no plugin is called so. */
 export const FEASIBLE = "-";
@@ -16,9 +16,15 @@ export const decisionView = view({
     other: place, // the attempt it is compared with
     made: flag, // it is made again
     again: words(), // the node that is told of then
+    not: words(), // the node that was not chosen; the best of the others
+    turn: flag, // what weight would have turned it
   },
   load: () => import("./DecisionPage.svelte"),
 });
 
 /** `seq`: position of the attempt in the engine log. */
 export const decisionHref = (clusterId: number, seq: number): string => decisionView.href({ clusterId, seq });
+
+/** The same, where it is asked what would have turned the decision. */
+export const whyHref = (clusterId: number, seq: number): string =>
+  withSettings(decisionView.settings, { turn: true }, decisionHref(clusterId, seq));
