@@ -269,10 +269,10 @@ def _tied(matrix: AttemptMatrix) -> list[int]:
     """The nodes with the highest total; attempts of earlier releases keep them in their totals alone."""
     scores = matrix.score_rows
     if matrix.tied is not None:
-        return matrix.tied.tolist()
+        return [int(node) for node in matrix.tied]
     if scores is None or matrix.feasible is None:
         return []
-    return matrix.feasible[scores.totals == scores.totals.max()].tolist()
+    return [int(node) for node in matrix.feasible[scores.totals == scores.totals.max()]]
 
 
 def _feasible(matrix: AttemptMatrix) -> list[int]:
