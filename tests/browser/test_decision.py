@@ -90,6 +90,29 @@ def test_two_nodes_are_compared_plugin_by_plugin(page: Page, cluster: Cluster) -
     assert matrix.get_by_role("columnheader").count() > shown
 
 
+def test_why_that_node_and_not_another_and_what_turns_it(page: Page, cluster: Cluster) -> None:
+    node_create(cluster, "kept-away")  # tainted
+    cluster.pod_create("asked-why", cpu="500m")
+    until(page, lambda: attempts_of(cluster, "asked-why"))
+    (attempt,) = attempts_of(cluster, "asked-why")
+    best, other = attempt["best"][:2]  # type: ignore[misc]
+    panel = open_pod(page, cluster, "asked-why")
+    panel.get_by_role("link", name="Why not another node?").click()
+    why = page.get_by_role("region", name=f"Why {best['node']}, and not another node?")
+    more = best["total"] - other["total"]
+    expect(why).to_contain_text(f"{best['node']} has {best['total']}, {other['node']} {other['total']}: {more} more.")
+    expect(why).to_contain_text(re.compile("made again, it is chosen|No other weight"))
+    why.get_by_role("listitem").first.get_by_role("link").click()
+    matrix = page.get_by_role("region", name="Verdicts and scores, node by node")
+    expect(matrix.get_by_label("Node name")).to_have_value(other["node"])
+    why.get_by_label("And not").fill("kept-away")
+    why.get_by_label("And not").press("Enter")
+    expect(why).to_contain_text("kept-away was refused by TaintToleration")
+    expect(why).to_contain_text("is not tolerated.")
+    page.reload()
+    expect(why).to_contain_text("kept-away was refused by TaintToleration")
+
+
 def test_attempts_are_compared_and_kept_as_a_file(page: Page, cluster: Cluster) -> None:
     cluster.pod_create("tried-twice", cpu="31")
     tried_again(page, cluster, "tried-twice", 2)
