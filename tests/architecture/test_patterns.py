@@ -184,10 +184,6 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^[A-Za-z0-9._-]{0,100}$": Ours("a setting"),
     r"^ws/clusters/(?P<cluster_id>\d{1,18})/$": Worst(begins, ("ws/clusters/", "1", "/")),
     r"(<!-- measured: (?P<name>[a-z0-9 ]+) -->\n).*?(<!-- end -->)": Ours("a page of docs/"),
-    r"(#{1,4}) (.+)": Ours("a page of docs/"),
-    r"`(?P<code>[^`]+)`|\*\*(?P<bold>.+?)\*\*|\[(?P<words>[^\]]+)\]\((?P<to>[^)\s]+)\)": Ours("a page of docs/"),
-    r"\n\s*\n": Ours("a page of docs/"),
-    "\\n- ": Ours("a page of docs/"),
     r"[^\w\- ]": Ours("a page of docs/"),
     rb'\{"type":"frame","from":\[(\d+),(\d+)\],"to":\[(\d+),(\d+)\]': (
         Worst(begins, ('{"type":"frame","from":[', "1", ""))

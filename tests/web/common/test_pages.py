@@ -38,10 +38,10 @@ def test_page_of_known_limits_has_a_heading_for_each_that_a_pod_may_tell(client:
     assert "`" not in page and "](" not in page and "**" not in page
 
 
-def test_prose_is_escaped() -> None:
+def test_prose_is_escaped_and_its_headings_are_anchors() -> None:
     assert as_html("# a <b>\n\n- `<i>` [x](#y)\n- **z & [w](other.md)**") == (
-        '<h1 id="a-b">a &lt;b&gt;</h1>\n'
-        '<ul><li><code>&lt;i&gt;</code> <a href="#y">x</a></li><li><strong>z &amp; w</strong></li></ul>'
+        '<h1 id="a-b">a &lt;b&gt;</h1>\n<ul>\n<li><code>&lt;i&gt;</code> <a href="#y">x</a></li>\n'
+        "<li><strong>z &amp; <a>w</a></strong></li>\n</ul>\n"
     )
 
 
