@@ -114,7 +114,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     load.add_argument(
         "--partial",
         action="store_true",
-        help="import the good objects and report each refused one (default: all or nothing)",
+        help="import what can be read and taken, and name each part that cannot (default: all or nothing)",
     )
     load.add_argument(
         "--admission",

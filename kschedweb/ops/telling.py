@@ -31,10 +31,20 @@ def details(message: str, extra: Mapping[str, Any]) -> list[str]:
     problems = extra.get("problems") or ()
     if not all(isinstance(problem, Mapping) for problem in problems):
         problems = ()
-    facts = {name: value for name, value in extra.items() if name != "problems"} if problems else extra
+    refused = extra.get("refused") or ()
+    listed = {*(["problems"] if problems else []), *(["refused", "refused_total"] if refused else [])}
+    facts = {name: value for name, value in extra.items() if name not in listed}
     told = [(name, value) for name, value in _facts("", facts) if value and value not in message]
     lines = [f"{name}: {value}" if name else value for name, value in told]
+    if refused:
+        lines += refusals(refused, extra["refused_total"])
     return [*lines, *problem_table(problems)] if problems else lines
+
+
+def refusals(listed: Sequence[Mapping[str, Any]], total: int) -> list[str]:
+    """What of an upload was not taken, and how much more there is of it than is listed."""
+    more = total - len(listed)
+    return [*(f"  {each['message']}" for each in listed), *([f"  and {more:,} more"] if more else [])]
 
 
 def problem_table(problems: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -63,10 +73,7 @@ def import_report(report: Mapping[str, Any]) -> list[str]:
         rows = [(kind, *(counts.get(outcome, 0) for outcome in outcomes)) for kind, counts in kinds.items()]
         lines += ["", *table(("KIND", *(outcome.upper() for outcome in outcomes)), rows)]
     if report["refused"]:
-        lines += ["", f"{report['refused_total']:,} refused:"]
-        lines += [f"  {each['message']}" for each in report["refused"]]
-        more = report["refused_total"] - len(report["refused"])
-        lines += [f"  and {more:,} more"] if more else []
+        lines += ["", f"{report['refused_total']:,} refused:", *refusals(report["refused"], report["refused_total"])]
     if report["resources"]:
         wanted = [
             (name, _amount(name, each["demand"]), _amount(name, each["capacity"]))

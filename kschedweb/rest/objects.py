@@ -56,10 +56,10 @@ class ObjectListView(StandingView):
             if not files.is_small(uploads, bounds):
                 raise ParseError("more than this is an import")
             selectors.cluster_get(cluster_id)
-            items, _ = objects.read([received.upload() for received in uploads], bounds)
+            contents = objects.read([received.upload() for received in uploads], bounds)
             report = services.objects_put(
                 cluster_id=cluster_id,
-                items=items,
+                items=contents.items,
                 options=services.PutOptions(admission="always", create=True),
                 actor=actor(request),
             )

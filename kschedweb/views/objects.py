@@ -52,7 +52,10 @@ class ObjectQuery(AtQuery, kw_only=True):
 
 
 class RefusedObject(View, kw_only=True):
-    """An object that was not taken. Counts start at 1; what does not apply is absent."""
+    """An object that was not taken, or a document, row or file that cannot be read and has no `object`.
+
+    Counts start at 1; what does not apply is absent.
+    """
 
     message: str
     file: str
@@ -113,7 +116,7 @@ class ImportOptions(Input):
     """How files are imported: parameters of the query, or fields of a form, which count more."""
 
     replace: Annotated[bool, doc("delete what the cluster has and the files do not")] = False
-    partial: Annotated[bool, doc("take what can be taken, and report the rest")] = False
+    partial: Annotated[bool, doc("take what can be read and taken, and name the rest")] = False
     admission: Annotated[
         Literal["auto", "always", "never"],
         doc("auto: for objects that come from no cluster, having no uid and creationTimestamp"),

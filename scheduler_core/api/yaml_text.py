@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
+from yaml.reader import ReaderError
 
 from scheduler_core.api.places import Found, Place, Places, below
 from scheduler_core.errors import YamlError
@@ -35,6 +36,7 @@ _SHOWN: Final = 40  # characters of a stranger's text in a message
 _TAG_DIRECTIVE: Final = b"%TAG"
 _MOST_TAG_DIRECTIVES: Final = 100
 _CORE_TAG = "tag:yaml.org,2002:"
+_SEPARATOR = re.compile(rb"^(?:\xef\xbb\xbf)?---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _TEXT_TAGS = frozenset({"!", f"{_CORE_TAG}str", f"{_CORE_TAG}timestamp"})
 _SCALAR_TAGS = frozenset(f"{_CORE_TAG}{name}" for name in ("null", "bool", "int", "float"))
 _COLLECTION_TAGS = frozenset({None, "!", f"{_CORE_TAG}map", f"{_CORE_TAG}seq"})
@@ -75,21 +77,50 @@ def read_documents(content: bytes, bounds: YamlBounds, *, places: Places | None 
     `places` is filled with where everything stands in the last document; a key that stands twice is no error then,
     the last value counts.
     """
+    for number, value in each_document(content, bounds, places=places):
+        if isinstance(value, YamlError):
+            raise value
+        yield number, value
+
+
+def each_document(content: bytes, bounds: YamlBounds, *, places: Places | None = None) -> Iterator[tuple[int, Any]]:
+    """As `read_documents`, but in place of a document that cannot be read stands its YamlError.
+
+    What follows the next line that begins with `---` is read all the same, unless a bound was met.
+    """
     if content.count(_TAG_DIRECTIVE) > _MOST_TAG_DIRECTIVES:
-        raise YamlError(f"has more than {_MOST_TAG_DIRECTIVES} tag directives", document=1)
-    parser = yaml.CSafeLoader(content)
-    reader = _Reader(parser, bounds) if places is None else _PlacingReader(parser, bounds, places)
-    try:
-        while (document := reader.next_document()) is not None:
-            yield document
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        detail = f"is not sound YAML: {error.problem or error.context}"
-        raise YamlError(detail, document=reader.number, line=line) from None
-    except yaml.YAMLError as error:
-        raise YamlError(f"is not sound YAML: {' '.join(str(error).split())}", document=reader.number) from None
-    finally:
-        parser.dispose()
+        yield 1, YamlError(f"has more than {_MOST_TAG_DIRECTIVES} tag directives", document=1)
+        return
+    reader = _Reader(bounds) if places is None else _PlacingReader(bounds, places)
+    for line, part in _parts(content):
+        for number, value in reader.read(part, line):
+            yield number, value
+            if isinstance(value, YamlError) and value.limit:
+                return
+
+
+def _parts(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """(line, text) of what stands between lines that begin with `---`; directives go with the document they are for."""
+    start, line = 0, 1
+    for separator in _SEPARATOR.finditer(content):
+        end = _directives(content, start, separator.start())
+        if end > start:
+            yield line, content[start:end]
+            line += content.count(b"\n", start, end)
+            start = end
+    yield line, content[start:]
+
+
+def _directives(content: bytes, start: int, end: int) -> int:
+    """Where the directives before a separator begin, which stands at `end`; comments may stand between them."""
+    found = at = end
+    while at > start:
+        at = max(start, content.rfind(b"\n", start, at - 1) + 1)
+        if content[at : at + 1] not in (b"%", b"#", b"\r", b"\n"):
+            break
+        if content[at : at + 1] == b"%":
+            found = at
+    return found
 
 
 def is_number(text: str) -> bool:
@@ -100,10 +131,10 @@ def is_number(text: str) -> bool:
 class _Reader:
     """Turns events into values; one for a text, since the counts are for the text."""
 
-    def __init__(self, parser: Any, bounds: YamlBounds) -> None:
-        self.number = 1
-        self._parser = parser
+    def __init__(self, bounds: YamlBounds) -> None:
         self._bounds = bounds
+        self._parser: Any = None
+        self._first_line = 1  # of the part that is read
         self._values = 0
         self._repeated = 0
         self._anchors: dict[str, _Anchored] = {}
@@ -111,7 +142,32 @@ class _Reader:
         self._root: Any = None
         self._documents = 0
 
-    def next_document(self) -> tuple[int, Any] | None:
+    def read(self, part: bytes, line: int) -> list[tuple[int, Any]]:
+        """The documents of a part that begins at a line; the last one may be what is wrong."""
+        found: list[tuple[int, Any]] = []
+        before = self._documents
+        self._first_line = line
+        self._reset()
+        self._parser = yaml.CSafeLoader(part)
+        try:
+            while (document := self._next_document()) is not None:
+                found.append(document)
+            return found
+        except YamlError as error:
+            problem = error
+        except yaml.YAMLError as error:
+            self._documents = max(self._documents, before + 1)
+            problem = self._unsound(error, part)
+        finally:
+            self._parser.dispose()
+        # A document ends before what cannot stand behind it is found: both are one.
+        return [each for each in found if each[0] != problem.document] + [(problem.document, problem)]
+
+    def _reset(self) -> None:
+        """Forget what is open: the part before ended in the middle of it."""
+        self._open.clear()
+
+    def _next_document(self) -> tuple[int, Any] | None:
         self._anchors.clear()
         self._root = None
         while True:
@@ -129,14 +185,28 @@ class _Reader:
                 self._alias(event)
             elif isinstance(event, yaml.DocumentStartEvent):
                 self._documents += 1
-                self.number = self._documents
             elif isinstance(event, yaml.DocumentEndEvent):
-                return self.number, self._root
+                return self._documents, self._root
             elif isinstance(event, yaml.StreamEndEvent):
                 return None
 
+    def _unsound(self, error: yaml.YAMLError, part: bytes) -> YamlError:
+        """What the parser says; of a character that may not stand in YAML it knows only where in the text."""
+        line, detail = 0, " ".join(str(error).split())
+        if isinstance(error, yaml.MarkedYAMLError):
+            detail = str(error.problem or error.context)
+            line = self._first_line + error.problem_mark.line if error.problem_mark else 0
+        elif isinstance(error, ReaderError):
+            line = self._first_line + part.count(b"\n", 0, error.position)
+            detail = f"{error.reason} (#x{error.character:04x})"
+        return YamlError(f"is not sound YAML: {detail}", document=self._documents, line=line)
+
+    def _line(self, event: Any) -> int:
+        line: int = self._first_line + event.start_mark.line
+        return line
+
     def _error(self, event: Any, detail: str, *, limit: int = 0, key: str | None = None) -> YamlError:
-        return YamlError(detail, document=self.number, line=event.start_mark.line + 1, limit=limit, key=key)
+        return YamlError(detail, document=self._documents, line=self._line(event), limit=limit, key=key)
 
     def _count(self, event: Any, values: int) -> None:
         self._values += values
@@ -241,17 +311,23 @@ class _Reader:
 class _PlacingReader(_Reader):
     """A reader that notes where everything stands."""
 
-    def __init__(self, parser: Any, bounds: YamlBounds, places: Places) -> None:
-        super().__init__(parser, bounds)
+    def __init__(self, bounds: YamlBounds, places: Places) -> None:
+        super().__init__(bounds)
         self._found = places
         self._filling: list[Place] = []  # one for each open collection
         self._key_lines: list[int] = []  # of their pending keys
         self._finished: Place | None = None  # of the collection that is about to be added
         self._repeatable: dict[str, Place | None] = {}
 
+    def _reset(self) -> None:
+        super()._reset()
+        self._filling.clear()
+        self._key_lines.clear()
+        self._finished = None
+
     def _start(self, event: Any) -> None:
         super()._start(event)
-        self._filling.append(Place(event.start_mark.line + 1))
+        self._filling.append(Place(self._line(event)))
         self._key_lines.append(0)
 
     def _end(self, event: Any) -> None:
@@ -261,7 +337,7 @@ class _PlacingReader(_Reader):
 
     def _alias(self, event: Any) -> None:
         place = self._repeatable.get(event.anchor)
-        self._finished = Place(event.start_mark.line + 1, place.below) if place is not None else None
+        self._finished = Place(self._line(event), place.below) if place is not None else None
         super()._alias(event)
 
     def _anchor(self, name: str | None, node: _Anchored) -> None:
@@ -270,7 +346,7 @@ class _PlacingReader(_Reader):
             self._repeatable[name] = self._finished
 
     def _add(self, event: Any, value: Any, depth: int) -> None:
-        line = event.start_mark.line + 1
+        line = self._line(event)
         place, self._finished = self._finished or Place(line), None
         if not self._open:
             self._found.root = place

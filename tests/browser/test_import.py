@@ -90,14 +90,14 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     expect(dialog.get_by_label(f"This cluster: {name}")).to_be_checked()
     dialog.get_by_text("Options").click()
     dialog.get_by_label("Also delete objects that are not in the files").check()
-    dialog.get_by_label("Skip refused objects").check()
+    dialog.get_by_label("Skip what is refused").check()
     dialog.get_by_label("Defaulting and admission").select_option("always")
     dialog.get_by_label("Pod lifecycle").select_option("simulate")
     start(dialog)
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
     expect(dialog).to_contain_text("Secret (1)")
-    expect(dialog).to_contain_text("1 object was refused")
+    expect(dialog.get_by_role("group").filter(has_text="Bad Name")).to_contain_text("1 refused")
     report = dialog.inner_text()
     assert not re.search(r"[a-z]+_[a-z]+", report.replace("dump.json", "")), report
     (shown,) = [one for one in clusters(page, service)["results"] if one["id"] == cluster.id]

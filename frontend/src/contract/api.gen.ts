@@ -3136,7 +3136,7 @@ export interface components {
              */
             readonly replace?: boolean;
             /**
-             * @description take what can be taken, and report the rest
+             * @description take what can be read and taken, and name the rest
              * @default false
              */
             readonly partial?: boolean;
@@ -3230,7 +3230,11 @@ export interface components {
             readonly message: string;
             readonly extra: Record<string, never>;
         };
-        /** @description An object that was not taken. Counts start at 1; what does not apply is absent. */
+        /**
+         * @description An object that was not taken, or a document, row or file that cannot be read and has no `object`.
+         *
+         *     Counts start at 1; what does not apply is absent.
+         */
         readonly RefusedObject: {
             readonly message: string;
             readonly file: string;
@@ -4827,7 +4831,7 @@ export interface operations {
                 readonly filename?: string;
                 /** @description the cluster's from now on; empty: as it is; frozen: the scheduler decides, binds and preempts (victims are deleted), and no controllers act; simulate: controllers act too. What comes from another cluster is a copy, and only the copy changes */
                 readonly lifecycle?: "" | "frozen" | "simulate";
-                /** @description take what can be taken, and report the rest */
+                /** @description take what can be read and taken, and name the rest */
                 readonly partial?: boolean;
                 /** @description delete what the cluster has and the files do not */
                 readonly replace?: boolean;

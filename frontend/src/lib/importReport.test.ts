@@ -7,6 +7,7 @@ import {
   kindsText,
   notesText,
   problemText,
+  refusedOf,
   refusedText,
 } from "./importReport";
 
@@ -51,6 +52,12 @@ describe("an import's report", () => {
 
   it("says how many refusals it does not list", () => {
     expect(refusedText(REPORT)).toEqual({ shown: REPORT.refused.map(({ message }) => message), more: 3 });
+  });
+
+  it("lists what a refusal says of several parts, and nothing where it is of one", () => {
+    const { refused, refused_total } = REPORT;
+    expect(refusedOf({ refused, refused_total })).toEqual({ refused, refused_total });
+    expect(refusedOf({ file: "dump.json", detail: "Required value" })).toBeNull();
   });
 
   it("says where something is wrong, and nothing where nothing is known", () => {

@@ -50,10 +50,20 @@ export function notesText(report: ImportReport): readonly string[] {
   return notes;
 }
 
-/** The refused objects the report lists, and how many more there are. */
-export function refusedText(report: ImportReport): { readonly shown: readonly string[]; readonly more: number } {
-  const shown = report.refused.slice(0, LISTED).map((refusal) => refusal.message);
-  return { shown, more: report.refused_total - shown.length };
+/** What was not taken of an upload, as a report or a refusal has it. */
+export type Refused = Pick<ImportReport, "refused" | "refused_total">;
+
+/** The messages of what was refused, and how many more there are. */
+export function refusedText(of: Refused): { readonly shown: readonly string[]; readonly more: number } {
+  const shown = of.refused.slice(0, LISTED).map((refusal) => refusal.message);
+  return { shown, more: of.refused_total - shown.length };
+}
+
+/** What a refusal lists when several parts of the upload cannot be taken. */
+export function refusedOf(problem: Readonly<Record<string, unknown>>): Refused | null {
+  return Array.isArray(problem.refused) && typeof problem.refused_total === "number"
+    ? (problem as unknown as Refused)
+    : null;
 }
 
 /** Where in the upload something is wrong: [word, value], without what is not known. */

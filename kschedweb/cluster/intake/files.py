@@ -7,6 +7,7 @@ import codecs
 import io
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO
@@ -93,14 +94,18 @@ def open_text(upload: Upload, limits: Limits) -> TextFile:
 
 
 def measure(received: Received, limits: Limits) -> tuple[Format, int]:
-    """Format and unpacked size, without keeping what is unpacked; UploadTooLargeError past the limit."""
+    """Format and unpacked size, without keeping what is unpacked; UploadTooLargeError past the limit.
+
+    Of an unsound gzip file it is as much as can be unpacked: whoever reads it says what is wrong.
+    """
     head = next(received.pieces(), b"")
     size = received.size
     if head.startswith(GZIP_MAGIC):
         head, size = b"", 0
-        for piece in _unpacked(received.name, received.pieces(), limits):
-            head = head or piece[:_HEAD_BYTES]
-            size += len(piece)
+        with suppress(UnreadableError):
+            for piece in _unpacked(received.name, received.pieces(), limits):
+                head = head or piece[:_HEAD_BYTES]
+                size += len(piece)
     return _format_of(received.name, head[:_HEAD_BYTES].removeprefix(BYTE_ORDER_MARK)), size
 
 

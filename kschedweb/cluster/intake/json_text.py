@@ -1,5 +1,6 @@
 """JSON documents. Depth and the number of values are counted in the text, before anything is built of it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -9,8 +10,8 @@ from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadTooL
 from scheduler_core.api.json_shape import json_shape
 
 
-def read(file: str, content: bytes, limits: Limits) -> Any:
-    """The one document of a JSON file."""
+def read(file: str, content: bytes, limits: Limits) -> Iterator[tuple[Place, Any]]:
+    """The one document of a JSON file, or the UnreadableError that says why it is none; UploadTooLargeError."""
     place = Place(file, document=1)
     shape = json_shape(content)
     if shape.depth > limits.depth:
@@ -18,6 +19,7 @@ def read(file: str, content: bytes, limits: Limits) -> Any:
     if shape.values > limits.values:
         raise UploadTooLargeError(place, f"has more than {limits.values:,} values", limit=limits.values)
     try:
-        return orjson.loads(content)
+        yield place, orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise UnreadableError(place, f"is not sound JSON: {error}") from None
+        place = Place(file, document=1, line=error.lineno)
+        yield place, UnreadableError(place, f"is not sound JSON: {error}")

@@ -9,14 +9,20 @@ from django.conf import settings
 from kschedweb.cluster.intake import files, json_text, openb, yaml_text
 from kschedweb.cluster.intake.files import Format, Upload
 from kschedweb.cluster.intake.limits import Limits
-from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadInvalidError, UploadTooLargeError
+from kschedweb.cluster.intake.problems import (
+    Place,
+    Refusals,
+    UnreadableError,
+    UploadInvalidError,
+    UploadTooLargeError,
+)
 from scheduler_core.api.older_claims import current_form
 from scheduler_core.config.feature_gates import CONTROL_PLANE_CLAIMS
 
 
 @dataclass(slots=True)
 class Item:
-    """One object of an upload. `api_version` and `kind` are "" where neither it nor its list names them."""
+    """One object of an upload."""
 
     place: Place
     manifest: dict[str, Any]
@@ -44,84 +50,112 @@ class FileReport:
     objects: int
 
 
-def read(uploads: Sequence[Upload], limits: Limits) -> tuple[list[Item], list[FileReport]]:
-    """All objects of all files, in their order; an ApplicationError for what cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an upload holds: objects in their order, what each file was taken for, and what cannot be read."""
+
+    items: list[Item]
+    files: list[FileReport]
+    refused: Refusals
+
+
+def read(uploads: Sequence[Upload], limits: Limits, *, partial: bool = False) -> Contents:
+    """All objects of all files; an ApplicationError names all that cannot be read, unless `partial` and some can."""
     if not uploads:
         raise UnreadableError(Place("upload"), "has no file")
     if len(uploads) > limits.files:
         raise UploadTooLargeError(Place("upload"), f"has more than {limits.files} files", limit=limits.files)
-    items: list[Item] = []
-    reports: list[FileReport] = []
+    found = Contents([], [], Refusals(limits.refusals_listed))
     unpacked = 0
     for upload in uploads:
-        text = files.open_text(upload, limits)
-        unpacked += len(text.content)
-        if unpacked > limits.unpacked_bytes:
-            raise UploadTooLargeError(
-                Place(upload.name), f"unpacks to more than {limits.unpacked_bytes:,} bytes", limit=limits.unpacked_bytes
-            )
-        before, documents = len(items), 0
+        with found.refused.noting():
+            text = files.open_text(upload, limits)
+            unpacked += len(text.content)
+            _check_limit(Place(upload.name), unpacked, limits.unpacked_bytes, "unpacks to more than {:,} bytes")
+            _read_file(text, limits, found)
+    if not partial or not found.items:
+        found.refused.check()
+    if not found.items:
+        raise UnreadableError(Place(uploads[0].name), "has no object")
+    return found
+
+
+def _read_file(text: files.TextFile, limits: Limits, found: Contents) -> None:
+    """Add the file's objects and report; UploadTooLargeError."""
+    before, documents = len(found.items), 0
+    with found.refused.noting():
         for place, value in _documents(text, limits):
             documents = max(documents, place.document, 1)
-            for item in _opened(place, value):
-                items.append(item)
-                if len(items) > limits.objects:
-                    raise UploadTooLargeError(
-                        item.place, f"has more than {limits.objects:,} objects", limit=limits.objects
-                    )
-        reports.append(FileReport(text.name, text.format, len(text.content), documents, len(items) - before))
-    if not items:
-        raise UnreadableError(Place(uploads[0].name), "has no object")
-    return items, reports
+            if isinstance(value, UnreadableError):
+                found.refused.add(value)
+                continue
+            for item in _opened(place, value, found.refused):
+                found.items.append(item)
+                _check_limit(item.place, len(found.items), limits.objects, "has more than {:,} objects")
+    objects = len(found.items) - before
+    found.files.append(FileReport(text.name, text.format, len(text.content), documents, objects))
+
+
+def _check_limit(place: Place, count: int, limit: int, what: str) -> None:
+    if count > limit:
+        raise UploadTooLargeError(place, what.format(limit), limit=limit)
 
 
 def _documents(text: files.TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
+    """The documents of a file with their places, an UnreadableError in place of one that cannot be read."""
     if text.format is Format.CSV:
         yield from openb.read(text.name, text.content.decode())
     elif text.format is Format.JSON:
-        value = json_text.read(text.name, text.content, limits)
-        # A bare list of objects is what some tools write; it reads like several documents.
-        if isinstance(value, list):
-            for number, item in enumerate(value, 1):
-                yield Place(text.name, document=1, item=number), item
-        else:
-            yield Place(text.name, document=1), value
+        for place, value in json_text.read(text.name, text.content, limits):
+            # A bare list of objects is what some tools write; it reads like several documents.
+            if isinstance(value, list):
+                for number, item in enumerate(value, 1):
+                    yield Place(text.name, place.document, item=number), item
+            else:
+                yield place, value
     else:
         yield from yaml_text.read(text.name, text.content, limits)
 
 
-def _opened(place: Place, value: Any) -> Iterator[Item]:
+def _opened(place: Place, value: Any, refused: Refusals) -> Iterator[Item]:
     """The object of a document, or the items of a list (`List`, or a typed one such as `PodList`)."""
-    if not isinstance(value, dict):
-        raise UploadInvalidError(place, "", "", f"expected an object with apiVersion and kind, got {_what(value)}")
-    kind, version = _named(place, value, "kind"), _named(place, value, "apiVersion")
-    items = value.get("items")
-    if not kind.endswith("List") or "items" not in value:
-        yield _item(place, value, version, kind)
-        return
-    if items is None:
-        return
-    if not isinstance(items, list):
+    with refused.noting():
+        manifest = _object(place, value, "an object with apiVersion and kind")
+        kind, version = _named(place, manifest, "kind"), _named(place, manifest, "apiVersion")
+        if kind.endswith("List") and "items" in manifest:
+            yield from _items(place, manifest, kind, version, refused)
+        else:
+            yield _item(place, manifest, version, kind)
+
+
+def _items(place: Place, manifest: dict[str, Any], kind: str, version: str, refused: Refusals) -> Iterator[Item]:
+    items = manifest["items"]
+    if not isinstance(items, list | None):
         raise UploadInvalidError(place, kind, "items", f"expected a list, got {_what(items)}")
     of_kind = kind.removesuffix("List")
-    for number, manifest in enumerate(items, 1):
+    of_version = version if of_kind else ""
+    for number, value in enumerate(items or (), 1):
         at = Place(place.file, place.document, number)
-        if not isinstance(manifest, dict):
-            raise UploadInvalidError(at, "", "", f"expected an object, got {_what(manifest)}")
-        yield _item(
-            at,
-            manifest,
-            _named(at, manifest, "apiVersion") or (version if of_kind else ""),
-            _named(at, manifest, "kind") or of_kind,
-        )
+        with refused.noting():
+            item = _object(at, value, "an object")
+            yield _item(at, item, _named(at, item, "apiVersion") or of_version, _named(at, item, "kind") or of_kind)
 
 
 def _item(place: Place, manifest: dict[str, Any], version: str, kind: str) -> Item:
     """The object, read in the form of resource.k8s.io/v1alpha2 where the scheduler has the gate for it."""
-    if kind and settings.FEATURE_GATES.get(CONTROL_PLANE_CLAIMS):
+    for field, value in (("kind", kind), ("apiVersion", version)):
+        if not value:
+            raise UploadInvalidError(place, Item(place, manifest, version, kind).title, field, "is required")
+    if settings.FEATURE_GATES.get(CONTROL_PLANE_CLAIMS):
         manifest = current_form({**manifest, "apiVersion": version, "kind": kind})
         version = str(manifest["apiVersion"])
     return Item(place, manifest, version, kind)
+
+
+def _object(place: Place, value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UploadInvalidError(place, "", "", f"expected {what}, got {_what(value)}")
+    return value
 
 
 def _named(place: Place, manifest: dict[str, Any], field: str) -> str:

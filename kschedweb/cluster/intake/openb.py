@@ -10,7 +10,7 @@ Source: cluster-trace-gpu-v2023.
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kschedweb.cluster.intake.problems import Place, UnreadableError
@@ -56,8 +56,11 @@ def is_header(line: str) -> bool:
     return columns in (NODE_HEADER, POD_HEADER)
 
 
-def read(name: str, text: str) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """The manifests of one file, each with its line; UnreadableError for a row that is not as it should be."""
+def read(name: str, text: str) -> Iterator[tuple[Place, Any]]:
+    """The manifests of one file, each with its line, and an UnreadableError in place of a row that cannot be read.
+
+    UnreadableError as well for a file of other columns, or one that is not CSV to its end.
+    """
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = tuple(column.strip() for column in next(lines, []))
@@ -73,12 +76,20 @@ def read(name: str, text: str) -> Iterator[tuple[Place, dict[str, Any]]]:
             place = Place(name, line=lines.line_num)
             if not row:
                 continue
-            if len(row) != len(header):
-                raise UnreadableError(place, f"expected {len(header)} columns, got {len(row)}")
-            fields = dict(zip(header, row, strict=True))
-            yield place, _pod(place, fields) if is_pods else _node(place, fields)
+            yield place, _manifest(place, header, row, is_pods)
     except csv.Error as error:
         raise UnreadableError(Place(name, line=lines.line_num), f"is not sound CSV: {error}") from None
+
+
+def _manifest(place: Place, header: Sequence[str], row: Sequence[str], is_pods: bool) -> Any:
+    """The manifest of a row, or why it has none."""
+    if len(row) != len(header):
+        return UnreadableError(place, f"expected {len(header)} columns, got {len(row)}")
+    fields = dict(zip(header, row, strict=True))
+    try:
+        return _pod(place, fields) if is_pods else _node(place, fields)
+    except UnreadableError as problem:
+        return problem
 
 
 def _node(place: Place, row: Row) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """What can be wrong with an upload, in words that say where: file, document, item, object, field."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.common.errors import ApplicationError, InvalidError
@@ -32,7 +34,7 @@ class UnreadableError(ApplicationError):
     code = "upload_unreadable"
 
     def __init__(self, place: Place, detail: str) -> None:
-        super().__init__(f"{place}: {detail}", **_extra(place))
+        super().__init__(f"{place}: {detail}", **_extra(place), detail=detail)
 
 
 class UploadTooLargeError(ApplicationError):
@@ -58,6 +60,48 @@ class UploadInvalidError(InvalidError):
             object=name,
             field=field,
             detail=detail,
+        )
+
+
+class UploadRefusedError(InvalidError):
+    """Several parts of an upload cannot be taken: `refused` lists them as reports do."""
+
+    code = "upload_refused"
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What cannot be taken of an upload: all of it is counted, and the first ones are kept as reports list them."""
+
+    most_listed: int = 1000
+    listed: list[dict[str, Any]] = field(default_factory=list)
+    total: int = 0
+    _first: ApplicationError | None = None
+
+    def add(self, problem: UnreadableError | UploadInvalidError) -> None:
+        self.total += 1
+        self._first = self._first or problem
+        if len(self.listed) < self.most_listed:
+            self.listed.append({"message": problem.message, "object": "", "field": "", **problem.extra})
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """What is raised inside because something cannot be taken is added, and raised no further."""
+        try:
+            yield
+        except (UnreadableError, UploadInvalidError) as problem:
+            self.add(problem)
+
+    def check(self) -> None:
+        """Raise what there is: one as it is, several as an UploadRefusedError."""
+        if self._first is None:
+            return
+        if self.total == 1:
+            raise self._first
+        raise UploadRefusedError(
+            f"{self.total:,} parts of the upload cannot be taken",
+            refused=self.listed,
+            refused_total=self.total,
         )
 
 

@@ -132,24 +132,20 @@ def import_apply(
                 _finish(claim, ImportStatus.DONE, report=report)
         return report
     bounds = limits.load()
-    items, file_reports = objects.read(uploads, bounds)
+    contents = objects.read(uploads, bounds, partial=options.partial)
     with transaction.atomic():
         put = objects_put_in_transaction(
             cluster_id=cluster_id,
-            items=items,
-            options=PutOptions(
-                admission=options.admission,
-                replace=options.replace,
-                partial=options.partial,
-                refusals_listed=bounds.refusals_listed,
-            ),
+            items=contents.items,
+            options=PutOptions(admission=options.admission, replace=options.replace, partial=options.partial),
             actor=actor,
             now=clock.now_of(cluster_id),
+            refused=contents.refused,
         )
         # After the objects: it locks the cluster's own row.
         if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:
             lifecycle_mode_set(cluster_id=cluster_id, lifecycle_mode=options.lifecycle_mode, actor=actor)
-        report = _report(cluster_id, put, file_reports)
+        report = _report(cluster_id, put, contents.files)
         report["seconds"] = round(time.monotonic() - started, 3)
         if claim is not None:
             _finish(claim, ImportStatus.DONE, report=report)
@@ -250,8 +246,8 @@ def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.File
         "kept": put.kept,
         "admitted": put.admitted,
         "not_understood": dict(sorted(put.not_understood.items())),
-        "refused": put.refused,
-        "refused_total": put.refused_total,
+        "refused": put.refused.listed,
+        "refused_total": put.refused.total,
         "resources": {
             name: {"demand": amount, "capacity": supply.get(name, 0)} for name, amount in sorted(demand.items())
         },

@@ -28,7 +28,7 @@ from kschedweb.cluster import adapters, clock, state
 from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
-from kschedweb.cluster.intake.problems import Place, UploadInvalidError
+from kschedweb.cluster.intake.problems import Place, Refusals, UploadInvalidError
 from kschedweb.cluster.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError
@@ -63,7 +63,6 @@ class PutOptions:
     replace: bool = False
     partial: bool = False
     create: bool = False
-    refusals_listed: int = 1000
 
 
 @dataclass(slots=True)
@@ -74,8 +73,7 @@ class PutReport:
     kept: int = 0
     admitted: int = 0
     not_understood: Counter[str] = field(default_factory=Counter)
-    refused: list[dict[str, Any]] = field(default_factory=list)
-    refused_total: int = 0
+    refused: Refusals = field(default_factory=Refusals)
     rv: int = 0
 
     def count(self, kind: str, outcome: str) -> None:
@@ -101,12 +99,18 @@ def objects_put(*, cluster_id: int, items: Sequence[Item], options: PutOptions, 
 
 
 def objects_put_in_transaction(
-    *, cluster_id: int, items: Sequence[Item], options: PutOptions, actor: str, now: int
+    *,
+    cluster_id: int,
+    items: Sequence[Item],
+    options: PutOptions,
+    actor: str,
+    now: int,
+    refused: Refusals | None = None,
 ) -> PutReport:
     """Like `objects_put`, inside the caller's transaction. Must be its last statement except for writes to the
-    caller's own tables. Empties the items.
+    caller's own tables. Empties the items. `refused`: what could not be read of the upload they came with.
     """
-    report = PutReport()
+    report = PutReport(refused=refused or Refusals())
     understood = _understood(items, report)
     prepared = _prepared(understood, options, report)
     there = _Existing(_existing(cluster_id, prepared, options))
@@ -140,10 +144,6 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
     """The objects of kinds the scheduler reads, those that others depend on first; the rest is counted."""
     found: list[Item] = []
     for item in items:
-        if not item.kind:
-            raise UploadInvalidError(item.place, item.title, "kind", "is required")
-        if not item.api_version:
-            raise UploadInvalidError(item.place, item.title, "apiVersion", "is required")
         if adapters.is_understood(item.api_version, item.kind):
             found.append(item)
         else:
@@ -151,12 +151,10 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
             report.not_understood[f"{item.api_version} {item.kind}" if known_elsewhere else item.kind] += 1
     if not found:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_understood.items()))
-        raise UploadInvalidError(
-            Place(items[0].place.file) if items else Place("upload"),
-            "",
-            "",
-            f"holds no object of a kind that is understood, only {kinds}",
-        )
+        place = Place(items[0].place.file) if items else Place("upload")
+        detail = f"holds no object of a kind that is understood, only {kinds}"
+        report.refused.add(UploadInvalidError(place, "", "", detail))
+        report.refused.check()
     return sorted(found, key=lambda item: adapters.put_order(item.kind))
 
 
@@ -390,9 +388,7 @@ def _refuse(item: Item, path: str, detail: str, options: PutOptions, report: Put
     if not options.partial:
         raise problem
     report.count(item.kind, "refused")
-    report.refused_total += 1
-    if len(report.refused) < options.refusals_listed:
-        report.refused.append({"message": problem.message, **problem.extra})
+    report.refused.add(problem)
 
 
 def _entry(of: Stored | Draft, operation: Operation, actor: str, row: Draft | Rewrite | None = None) -> ChangeEntry:

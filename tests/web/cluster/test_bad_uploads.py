@@ -61,9 +61,9 @@ STATUSES = {"upload_unreadable": 400, "upload_invalid": 422, "upload_too_large":
 UNREADABLE = {
     "nothing at all": (b"", "upload: has no file"),
     "an empty list": (b"[]", "upload: has no object"),
-    "truncated JSON": (orjson.dumps(items(node(), pod()))[:-20], "upload: document 1: is not sound JSON: "),
+    "truncated JSON": (orjson.dumps(items(node(), pod()))[:-20], "upload: document 1: line 1: is not sound JSON: "),
     "truncated YAML": (b"kind: [Pod\n", "is not sound YAML: "),
-    "broken second document": (b"kind: Pod\n---\nkind: {\n", "upload: document 2"),
+    "broken second document": (yaml.safe_dump(pod()).encode() + b"---\nkind: {\n", "upload: document 2: line "),
     "broken gzip": (b"\x1f\x8b\x08garbage", "is not a sound gzip file"),
     "truncated gzip": (gzip.compress(orjson.dumps(items(pod())))[:-12], "it ends too early"),
     "not UTF-8": ("kind: Pod # Grüße".encode("latin-1"), "upload: is not UTF-8: byte 0xfc at offset 14"),

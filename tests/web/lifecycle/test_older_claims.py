@@ -57,7 +57,7 @@ spec:
 
 
 def load(cluster: Cluster) -> dict[str, Any]:
-    items, _ = objects.read([Upload("cats.yaml", EXAMPLES.encode())], Limits())
+    items = objects.read([Upload("cats.yaml", EXAMPLES.encode())], Limits()).items
     objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="test")
     return {item.kind: item.manifest for item in items}
 

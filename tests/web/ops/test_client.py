@@ -193,6 +193,10 @@ REFUSAL = {
     ("problems of a configuration", {"code": "invalid", "message": "no", "extra": {"problems": [{"line": 3,
      "path": "a.b", "message": "bad", "found": "x", "expected": "y"}]}},
      "ksched: no\nLINE  FIELD  PROBLEM\n3     a.b    bad (expected: y)\n"),
+    ("parts of an upload", {"code": "upload_refused", "message": "3 parts of the upload cannot be taken", "extra": {
+     "refused": [{"message": "a.yaml: document 1: no"}, {"message": "b.yaml: document 2: no"}], "refused_total": 3}},
+     "ksched: 3 parts of the upload cannot be taken\n  a.yaml: document 1: no\n  b.yaml: document 2: no\n"
+     "  and 1 more\n"),
     ("fields", {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
      "ksched: a: no\nb: nor this\n"),
 )  # fmt: skip

@@ -117,5 +117,7 @@ TASK = "t,1000,1024,1,500,,LS,Running,0,1,0"
 )
 def test_row_that_is_not_as_it_should_be_is_named_with_its_line(text: str, line: int, problem: str) -> None:
     with pytest.raises(UnreadableError, match=problem) as caught:
-        list(openb.read("f.csv", text))
+        for _, value in openb.read("f.csv", text):
+            if isinstance(value, UnreadableError):
+                raise value
     assert str(caught.value).startswith(f"f.csv: line {line}: ")

@@ -1,6 +1,7 @@
 """What YAML scalars mean, how deep and how large texts may be, and which formats are told apart."""
 
 import gzip
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from kschedweb.cluster.intake import files, json_text, objects, yaml_text
 from kschedweb.cluster.intake.files import Format, Received, Upload
 from kschedweb.cluster.intake.limits import MIB, Limits
-from kschedweb.cluster.intake.problems import UnreadableError, UploadTooLargeError
+from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadTooLargeError
 from kschedweb.environment import ROOT
 from scheduler_core.api.json_shape import json_shape
 from tests.cases import cases
@@ -20,8 +21,22 @@ from tests.cases import cases
 LIMITS = Limits()
 
 
+def sound(documents: Iterable[tuple[Place, Any]]) -> list[Any]:
+    """The documents; what is wrong with the first that cannot be read is raised."""
+    found = [value for _, value in documents]
+    for value in found:
+        if isinstance(value, UnreadableError):
+            raise value
+    return found
+
+
 def read_yaml(text: str, limits: Limits = LIMITS) -> list[Any]:
-    return [value for _, value in yaml_text.read("f", text.encode(), limits)]
+    return sound(yaml_text.read("f", text.encode(), limits))
+
+
+def read_json(content: bytes, limits: Limits = LIMITS) -> Any:
+    (value,) = sound(json_text.read("f", content, limits))
+    return value
 
 
 @cases(
@@ -89,7 +104,7 @@ def test_yaml_aliases_count_for_depth() -> None:
 
 def test_report_counts_documents_and_objects_of_each_file() -> None:
     two = "".join(f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: n{number}}}\n" for number in range(2))
-    _, reports = objects.read([Upload("two.yaml", two.encode()), Upload("none.yaml", b"---\n")], LIMITS)
+    reports = objects.read([Upload("two.yaml", two.encode()), Upload("none.yaml", b"---\n")], LIMITS).files
     assert [(each.name, each.documents, each.objects) for each in reports] == [("two.yaml", 2, 2), ("none.yaml", 0, 0)]
 
 
@@ -110,15 +125,15 @@ def test_text_is_refused_when_it_is_over_a_limit(name: str) -> None:
     with pytest.raises(UploadTooLargeError):
         read_yaml("{a: {b: {c: 1}}}", limits)
     with pytest.raises(UploadTooLargeError):
-        json_text.read("f", b'{"a": {"b": {"c": 1}}}', limits)
+        read_json(b'{"a": {"b": {"c": 1}}}', limits)
 
 
 def test_json_may_have_as_many_values_as_the_limit() -> None:
     text = b'{"a": [1, 2]}'
     values = json_shape(text).values
-    assert json_text.read("f", text, Limits(values=values)) == {"a": [1, 2]}
+    assert read_json(text, Limits(values=values)) == {"a": [1, 2]}
     with pytest.raises(UploadTooLargeError):
-        json_text.read("f", text, Limits(values=values - 1))
+        read_json(text, Limits(values=values - 1))
 
 
 @pytest.mark.parametrize(
@@ -146,15 +161,15 @@ def test_limits_are_those_documented(limit: str, value: str) -> None:
     ("an escaped backslash before the quote", rb'{"a": "\\"}', 1),
 )
 def test_json_depth_is_that_of_the_structure(text: bytes, depth: int) -> None:
-    json_text.read("f", text, Limits(depth=depth))
+    read_json(text, Limits(depth=depth))
     if depth:
         with pytest.raises(UploadTooLargeError):
-            json_text.read("f", text, Limits(depth=depth - 1))
+            read_json(text, Limits(depth=depth - 1))
 
 
 def test_json_check_stays_linear_when_a_text_of_escaped_quotes_has_no_end() -> None:
     with pytest.raises(UnreadableError):
-        json_text.read("f", b'"' + rb"\"" * 2_000_000, LIMITS)
+        read_json(b'"' + rb"\"" * 2_000_000)
 
 
 json_values = st.recursive(
@@ -168,7 +183,7 @@ json_values = st.recursive(
 
 @given(json_values.filter(lambda value: value is not None))
 def test_yaml_and_json_say_the_same(value: Any) -> None:
-    assert json_text.read("f", orjson.dumps(value), LIMITS) == value
+    assert read_json(orjson.dumps(value)) == value
     assert read_yaml(yaml.safe_dump(value, allow_unicode=False)) == [value]
 
 

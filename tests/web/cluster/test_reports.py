@@ -1,0 +1,74 @@
+"""Files made after what people reported elsewhere (../shared/reports): each gives what its expected.md says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.environment import ROOT
+from kschedweb.lifecycle.runner import ControllerHost
+from tests.web.rest import log, logged_in
+from tests.web.scheduling.conftest import lead, settle
+
+REPORTS = ROOT.parent / "shared" / "reports"
+SECOND = 1_000_000
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(not REPORTS.exists(), reason="needs ../shared/reports"),
+]
+
+
+def imported(cluster: Cluster, *names: str, query: str = "") -> Any:
+    """The answer of REST to these files, named from the folder of reports."""
+    form = {"file": [SimpleUploadedFile(Path(name).name, (REPORTS / name).read_bytes()) for name in names]}
+    return logged_in().post(f"/api/clusters/{cluster.pk}/import{query}", form, format="multipart")
+
+
+def names_of(kind: str) -> set[str]:
+    return set(ApiObject.objects.filter(kind=kind).values_list("name", flat=True))
+
+
+def test_document_without_kind_is_reported_and_the_others_are_taken(cluster: Cluster) -> None:
+    assert imported(cluster, "12-partial/input.yaml").status_code == 422
+    assert log(cluster) == []
+    report = imported(cluster, "12-partial/input.yaml", query="?partial=true").json()["report"]
+    assert report["kinds"] == {"Namespace": {"created": 2}}
+    (refused,) = report["refused"]
+    assert refused["message"] == "input.yaml: document 2: kind: is required"
+    assert names_of("Namespace") == {"good", "good-too"}
+
+
+def test_template_is_reported_and_the_good_file_is_taken(cluster: Cluster) -> None:
+    files = ("06-mixed-files/input.yaml", "12-partial/template.yaml")
+    report = imported(cluster, *files, query="?partial=true").json()["report"]
+    assert [(one["file"], one["document"], one["line"]) for one in report["refused"]] == [("template.yaml", 1, 1)]
+    assert names_of("Deployment") == {"web"}
+
+
+@pytest.mark.parametrize("name", ["input.yaml", "crlf.yaml", "bom.yaml"])
+def test_mixed_file_is_taken_and_its_pod_waits_for_its_zone(cluster: Cluster, name: str) -> None:
+    report = imported(cluster, f"06-mixed-files/{name}").json()["report"]
+    assert names_of("Deployment") == {"web"} and report["refused"] == []
+    settle(lead(cluster))
+    pod = Pod.objects.get(name="db-0")
+    assert (pod.phase, pod.node_name) == ("Pending", "")
+    assert "node(s) had no available volume zone" in pod.condition_message
+
+
+def test_volumes_are_bound_as_they_would_be(cluster: Cluster) -> None:
+    assert imported(cluster, "11-volumes/input.yaml", query="?lifecycle=simulate").status_code == 201
+    scheduler, controllers = lead(cluster), ControllerHost.build(cluster.pk)
+    for turn in range(12):
+        settle(scheduler)
+        controllers.step((2_000_000_000 + turn) * SECOND)
+    nodes = dict(Pod.objects.exclude(node_name="").values_list("name", "node_name"))
+    assert nodes == {"a-local": "n1", "d-gone": "n2", "f-ephemeral": "n2"}
+
+
+def test_lists_are_taken(cluster: Cluster) -> None:
+    names = ("nodes.json", "pods.json", "eventlist.json")
+    report = imported(cluster, *(f"05-lists/{name}" for name in names)).json()["report"]
+    assert report["kinds"] == {"Event": {"created": 1}, "Node": {"created": 1}, "Pod": {"created": 1}}
