@@ -23,6 +23,7 @@ from scheduler_core.api.schema import DecodeError
 from scheduler_core.apiserver import admission as apiserver
 from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS, CONFIDENTIAL_KINDS, KINDS
+from scheduler_core.apiserver.other_kinds import LeftOut, why_left_out
 from scheduler_core.errors import AdmissionError, ManifestError
 
 __all__ = [
@@ -33,9 +34,11 @@ __all__ = [
     "Admission",
     "AdmissionError",
     "KubeObject",
+    "LeftOut",
     "ManifestError",
     "Node",
     "Pod",
+    "why_left_out",
 ]
 
 Manifest = dict[str, Any]
@@ -141,14 +144,14 @@ class Admission(apiserver.Admission):
         super().remember(obj)
 
 
-def is_understood(api_version: str, kind: str) -> bool:
-    """Whether objects of this kind and version are taken from uploads; what is confidential is not."""
-    return kind in KINDS and KINDS[kind].cls.api_version == api_version and kind not in CONFIDENTIAL_KINDS
-
-
 def version_of(kind: str) -> str:
     """The apiVersion of a kind; empty when the scheduler knows no such kind."""
     return KINDS[kind].cls.api_version if kind in KINDS else ""
+
+
+def is_read(kind: str) -> bool:
+    """Whether there is a version in which objects of this kind are taken from uploads."""
+    return kind in KINDS and kind not in CONFIDENTIAL_KINDS
 
 
 def is_namespaced(kind: str) -> bool:

@@ -84,6 +84,19 @@ class Demand(View):
     capacity: int
 
 
+class LeftOut(View):
+    """Objects of a kind that are left out, and why."""
+
+    api_version: str
+    kind: str
+    count: int
+    reason: Annotated[
+        Literal["unknown_version", "unknown_kind", "not_read", "confidential"],
+        doc("not_read: a kind of Kubernetes that the scheduler does not read"),
+    ]
+    read_as: Annotated[str, doc("the apiVersion in which this kind is read, of unknown versions; else empty")]
+
+
 class ImportReport(View):
     """What became of the files of an import."""
 
@@ -98,6 +111,7 @@ class ImportReport(View):
     notes: Annotated[Sequence[str], doc("what the numbers mean, in sentences")]
     rv: int
     seconds: float
+    left_out: Annotated[Sequence[LeftOut], doc("what not_understood counts, with the reasons")] = ()
 
 
 class Import(View):

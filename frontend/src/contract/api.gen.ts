@@ -3181,6 +3181,21 @@ export interface components {
             readonly notes: readonly string[];
             readonly rv: number;
             readonly seconds: number;
+            /** @description what not_understood counts, with the reasons */
+            readonly left_out: readonly components["schemas"]["LeftOut"][];
+        };
+        /** @description Objects of a kind that are left out, and why. */
+        readonly LeftOut: {
+            readonly api_version: string;
+            readonly kind: string;
+            readonly count: number;
+            /**
+             * @description not_read: a kind of Kubernetes that the scheduler does not read
+             * @enum {unknown}
+             */
+            readonly reason: "confidential" | "not_read" | "unknown_kind" | "unknown_version";
+            /** @description the apiVersion in which this kind is read, of unknown versions; else empty */
+            readonly read_as: string;
         };
         /** @description Objects of a kind, by namespace and name. */
         readonly ObjectList: {
@@ -4014,6 +4029,7 @@ export type Import = components['schemas']['Import'];
 export type ImportedFile = components['schemas']['ImportedFile'];
 export type ImportOptions = components['schemas']['ImportOptions'];
 export type ImportReport = components['schemas']['ImportReport'];
+export type LeftOut = components['schemas']['LeftOut'];
 export type ObjectList = components['schemas']['ObjectList'];
 export type ObjectQuery = components['schemas']['ObjectQuery'];
 export type ObjectsCreated = components['schemas']['ObjectsCreated'];

@@ -16,7 +16,12 @@ const REPORT: ImportReport = {
   kinds: { Node: { created: 2, unchanged: 1 }, Pod: { created: 0, refused: 1 } },
   kept: 1,
   admitted: 2,
-  not_understood: { Deployment: 3 },
+  not_understood: { "policy/v1beta1 PodDisruptionBudget": 3, Secret: 1, Ingress: 2 },
+  left_out: [
+    { api_version: "networking.k8s.io/v1", kind: "Ingress", count: 2, reason: "not_read", read_as: "" },
+    { api_version: "policy/v1beta1", kind: "PodDisruptionBudget", count: 3, reason: "unknown_version", read_as: "policy/v1" },
+    { api_version: "v1", kind: "Secret", count: 1, reason: "confidential", read_as: "" },
+  ],
   refused: [
     {
       message: "dump.json: item 2 (Pod default/p): spec.containers: Required value",
@@ -44,7 +49,9 @@ describe("an import's report", () => {
     expect(notesText(REPORT)).toEqual([
       "Stored unchanged: 1 object.",
       "Defaulted and admitted as if just created: 2 objects.",
-      "Left out, because the scheduler does not use them: Deployment (3).",
+      "Left out, version not read: policy/v1beta1 PodDisruptionBudget (3; write policy/v1).",
+      "Left out, not read by the scheduler: Ingress (2).",
+      "Left out, never imported: Secret (1).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",
       "Took 250 ms.",
     ]);

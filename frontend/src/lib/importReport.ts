@@ -1,11 +1,12 @@
 /** What an import came to, in words: the service's report and its refusals without their keys. */
-import type { ImportReport } from "../contract/api.gen";
+import type { ImportReport, LeftOut } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
 import { bytes, duration, quantity } from "./format";
 
 /** What may become of the objects of a kind, in the order in which it is told. */
 const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "refused"] as const;
 const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
+const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
 const LISTED = 20;
 
 export function filesText(report: ImportReport): readonly string[] {
@@ -32,9 +33,9 @@ export function notesText(report: ImportReport): readonly string[] {
   const notes: string[] = [];
   if (report.kept) notes.push(t("import.kept", { count: report.kept }));
   if (report.admitted) notes.push(t("import.admitted", { count: report.admitted }));
-  const left = Object.entries(report.not_understood);
-  if (left.length) {
-    notes.push(t("import.leftOut", { kinds: left.map(([kind, n]) => `${kind} (${i18n.number(n)})`).join(", ") }));
+  for (const reason of LEFT_OUT) {
+    const kinds = report.left_out.filter((left) => left.reason === reason).map(leftOutText);
+    if (kinds.length) notes.push(t(`import.leftOut.${reason}`, { kinds: kinds.join(t("import.and")) }));
   }
   const resources = Object.entries(report.resources);
   const short = resources.filter(([, { demand, capacity }]) => demand > capacity);
@@ -48,6 +49,11 @@ export function notesText(report: ImportReport): readonly string[] {
   }
   notes.push(t("import.took", { duration: duration(Math.round(report.seconds * 1_000_000)) }));
   return notes;
+}
+
+function leftOutText({ api_version, kind, count, reason, read_as }: LeftOut): string {
+  const name = reason === "unknown_version" || reason === "unknown_kind" ? `${api_version} ${kind}` : kind;
+  return t(read_as ? "import.leftOut.write" : "import.leftOut.kind", { kind: name, count, version: read_as });
 }
 
 /** What was not taken of an upload, as a report or a refusal has it. */

@@ -19,12 +19,13 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from kschedweb.cluster import adapters, clock, selectors
+from kschedweb.cluster import clock, selectors
 from kschedweb.cluster.choices import ImportStatus, LifecycleMode
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.cluster.intake.files import Received, Upload
 from kschedweb.cluster.intake.openb import GPU_MILLI
 from kschedweb.cluster.models import Import, ImportPiece
+from kschedweb.cluster.services import left_out
 from kschedweb.cluster.services.clusters import lifecycle_mode_set
 from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
 from kschedweb.common import bulk, wake
@@ -245,7 +246,8 @@ def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.File
         "kinds": {kind: dict(counts) for kind, counts in sorted(put.kinds.items())},
         "kept": put.kept,
         "admitted": put.admitted,
-        "not_understood": dict(sorted(put.not_understood.items())),
+        "not_understood": put.not_understood,
+        "left_out": [asdict(kind) for kind in left_out.kinds(put.left_out)],
         "refused": put.refused.listed,
         "refused_total": put.refused.total,
         "resources": {
@@ -271,9 +273,4 @@ def _notes(supply: Mapping[str, int], demand: Mapping[str, int], put: PutReport)
         )
     elif supply and short:
         notes.append(f"In total the pods ask for more than the nodes have of: {', '.join(short)}.")
-    if put.not_understood:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(put.not_understood.items()))
-        notes.append(f"Left out, because the scheduler does not read them: {kinds}.")
-    if any(kind in put.not_understood for kind in adapters.CONFIDENTIAL_KINDS):
-        notes.append("Secrets are never imported.")
-    return notes
+    return notes + [f"Left out, {why}." for why in left_out.sentences(left_out.kinds(put.left_out))]

@@ -29,6 +29,7 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place, Refusals, UploadInvalidError
+from kschedweb.cluster.services import left_out
 from kschedweb.cluster.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError
@@ -72,9 +73,17 @@ class PutReport:
     kinds: dict[str, Counter[str]] = field(default_factory=dict)
     kept: int = 0
     admitted: int = 0
-    not_understood: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[tuple[str, str]] = field(default_factory=Counter)  # by apiVersion and kind
     refused: Refusals = field(default_factory=Refusals)
     rv: int = 0
+
+    @property
+    def not_understood(self) -> dict[str, int]:
+        """What is left out, by kind; with the apiVersion where the kind is read in another one."""
+        found: Counter[str] = Counter()
+        for (api_version, kind), count in sorted(self.left_out.items()):
+            found[f"{api_version} {kind}" if adapters.is_read(kind) else kind] += count
+        return dict(sorted(found.items()))
 
     def count(self, kind: str, outcome: str) -> None:
         self.kinds.setdefault(kind, Counter())[outcome] += 1
@@ -144,15 +153,14 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
     """The objects of kinds the scheduler reads, those that others depend on first; the rest is counted."""
     found: list[Item] = []
     for item in items:
-        if adapters.is_understood(item.api_version, item.kind):
+        if adapters.why_left_out(item.api_version, item.kind) is None:
             found.append(item)
         else:
-            known_elsewhere = adapters.is_understood(adapters.version_of(item.kind), item.kind)
-            report.not_understood[f"{item.api_version} {item.kind}" if known_elsewhere else item.kind] += 1
+            report.left_out[item.api_version, item.kind] += 1
     if not found:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(report.not_understood.items()))
         place = Place(items[0].place.file) if items else Place("upload")
-        detail = f"holds no object of a kind that is understood, only {kinds}"
+        only = "; ".join(left_out.sentences(left_out.kinds(report.left_out)))
+        detail = f"holds no object of a kind that is understood; {only or 'it is empty'}"
         report.refused.add(UploadInvalidError(place, "", "", detail))
         report.refused.check()
     return sorted(found, key=lambda item: adapters.put_order(item.kind))

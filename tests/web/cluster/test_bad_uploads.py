@@ -135,7 +135,7 @@ INVALID: dict[str, tuple[Any, str]] = {
     "a missing class": (with_(pod(), "gold", "spec", "priorityClassName"), "no PriorityClass with name gold was found"),
     "unknown kinds only": (
         items({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "m"}}),
-        "holds no object of a kind that is understood, only Secret (1)",
+        "holds no object of a kind that is understood; never imported: Secret (1)",
     ),
     "a character of code 0": (pod(annotations={"a": "x\0y"}), "has a character of code 0"),
     "CSV: duplicate names": (

@@ -267,8 +267,34 @@ def test_import_counts_kinds_that_are_not_understood(cluster: Cluster) -> None:
     knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "k"}}
     report = upload(logged_in(), cluster, items(pod(), secret, secret, knative)).json()["report"]
     assert report["not_understood"] == {"Secret": 2, "serving.knative.dev/v1 Service": 1}
-    notes = " ".join(report["notes"])
-    assert "Secret (2)" in notes and "Secrets are never imported." in notes
+    assert report["notes"][-2:] == [
+        "Left out, unknown kind: serving.knative.dev/v1 Service (1).",
+        "Left out, never imported: Secret (2).",
+    ]
+
+
+@cases(
+    "api_version, kind, reason, note",
+    ("an older version", "policy/v1beta1", "PodDisruptionBudget", "unknown_version",
+     "version not read: policy/v1beta1 PodDisruptionBudget (1; write policy/v1)"),
+    ("a former group", "extensions/v1beta1", "Deployment", "unknown_version",
+     "version not read: extensions/v1beta1 Deployment (1; write apps/v1)"),
+    ("a kind that is not read", "networking.k8s.io/v1", "Ingress", "not_read",
+     "not read by the scheduler: Ingress (1)"),
+    ("a kind of others", "monitoring.coreos.com/v1", "ServiceMonitor", "unknown_kind",
+     "unknown kind: monitoring.coreos.com/v1 ServiceMonitor (1)"),
+    ("a confidential kind", "v1", "Secret", "confidential", "never imported: Secret (1)"),
+)  # fmt: skip
+def test_kind_that_is_left_out_has_its_true_reason(
+    cluster: Cluster, api_version: str, kind: str, reason: str, note: str
+) -> None:
+    left = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
+    report = upload(logged_in(), cluster, items(pod(), left)).json()["report"]
+    (told,) = report["left_out"]
+    assert (told["api_version"], told["kind"], told["count"], told["reason"]) == (api_version, kind, 1, reason)
+    assert report["notes"][-1] == f"Left out, {note}."
+    refusal = upload(logged_in(), cluster, left).json()
+    assert refusal["message"] == f"upload: holds no object of a kind that is understood; {note}"
 
 
 def test_import_keeps_fields_the_scheduler_does_not_read(cluster: Cluster) -> None:

@@ -100,7 +100,7 @@ def test_upload_of_which_nothing_can_be_taken_is_refused_with_all_reasons(cluste
     assert (told["code"], told["extra"]["refused_total"]) == ("upload_refused", 2)
     told = upload(logged_in(), cluster, b"a: ]\n---\n" + secret, "?partial=true").json()
     assert [one["message"] for one in told["extra"]["refused"]][1] == (
-        "upload: holds no object of a kind that is understood, only Secret (1)"
+        "upload: holds no object of a kind that is understood; never imported: Secret (1)"
     )
 
 

@@ -52,6 +52,11 @@ def test_template_is_reported_and_the_good_file_is_taken(cluster: Cluster) -> No
 def test_mixed_file_is_taken_and_its_pod_waits_for_its_zone(cluster: Cluster, name: str) -> None:
     report = imported(cluster, f"06-mixed-files/{name}").json()["report"]
     assert names_of("Deployment") == {"web"} and report["refused"] == []
+    assert [(one["api_version"], one["kind"], one["reason"], one["read_as"]) for one in report["left_out"]] == [
+        ("extensions/v1beta1", "Deployment", "unknown_version", "apps/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", "unknown_version", "policy/v1"),
+        ("monitoring.coreos.com/v1", "ServiceMonitor", "unknown_kind", ""),
+    ]
     settle(lead(cluster))
     pod = Pod.objects.get(name="db-0")
     assert (pod.phase, pod.node_name) == ("Pending", "")
@@ -66,6 +71,13 @@ def test_volumes_are_bound_as_they_would_be(cluster: Cluster) -> None:
         controllers.step((2_000_000_000 + turn) * SECOND)
     nodes = dict(Pod.objects.exclude(node_name="").values_list("name", "node_name"))
     assert nodes == {"a-local": "n1", "d-gone": "n2", "f-ephemeral": "n2"}
+
+
+def test_chart_leaves_out_what_the_scheduler_does_not_read(cluster: Cluster) -> None:
+    report = imported(cluster, "10-kubectl-ops/chart.yaml").json()["report"]
+    reasons = {one["kind"]: one["reason"] for one in report["left_out"]}
+    not_read = {"ClusterRole", "HorizontalPodAutoscaler", "Ingress"} - set(report["kinds"])
+    assert reasons == {"ServiceMonitor": "unknown_kind"} | dict.fromkeys(not_read, "not_read")
 
 
 def test_lists_are_taken(cluster: Cluster) -> None:

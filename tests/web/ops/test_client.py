@@ -225,7 +225,7 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
             "memory": {"demand": 3 << 29, "capacity": 1 << 40},
             "pods": {"demand": 30, "capacity": 330},
         },
-        notes=["Left out, because the scheduler does not read them: Secret (1)."],
+        notes=["Left out, never imported: Secret (1)."],
     )
     assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), mode="simulate") == 0
     assert capsys.readouterr().out.splitlines()[:-1] == [
@@ -248,7 +248,7 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
         "pods             30        330",
         "",
         "33 stored as they were, 0 admitted",
-        "Left out, because the scheduler does not read them: Secret (1).",
+        "Left out, never imported: Secret (1).",
     ]
     assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), json=True) == 0
     document = json.loads(capsys.readouterr().out)
