@@ -9,7 +9,7 @@ from rest_framework.parsers import BaseParser, DataAndFiles
 from rest_framework.request import Request
 
 from kschedweb.cluster.intake import limits
-from kschedweb.cluster.intake.files import PIECE_BYTES, Received
+from kschedweb.cluster.intake.files import PIECE_BYTES, Received, shown
 from kschedweb.cluster.intake.problems import Place, UploadTooLargeError
 from kschedweb.common.turns import Turns
 
@@ -38,7 +38,7 @@ class RawParser(BaseParser):
             if size > limit:
                 raise UploadTooLargeError(Place(name), f"is larger than {limit:,} bytes", limit=limit)
             file.write(piece)
-        return DataAndFiles({}, {name: Received(name, cast(BinaryIO, file), size)})
+        return DataAndFiles({}, {name: Received(shown(name), cast(BinaryIO, file), size)})
 
 
 def uploads_of(request: Request) -> list[Received]:
@@ -71,4 +71,4 @@ def options_of(request: Request) -> dict[str, Any]:
 
 
 def _received(file: "UploadedFile[Any]") -> Received:
-    return Received((file.name or DEFAULT_NAME)[:255], cast(BinaryIO, file), file.size or 0)
+    return Received(shown(file.name or DEFAULT_NAME)[:255], cast(BinaryIO, file), file.size or 0)

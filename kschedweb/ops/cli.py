@@ -105,9 +105,9 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     load.add_argument(
         "files",
         nargs="+",
-        type=Path,
         metavar="FILE",
-        help="output of kubectl (JSON or YAML), or CSV of a trace, which may be gzipped; or a history (export)",
+        help="output of kubectl (JSON or YAML), CSV of a trace, an archive of such files (tar), all also gzipped;"
+        " a folder with what is below it; - for standard input; or a history (export)",
     )
     load.add_argument("--cluster", help="name of the cluster, created if absent (default: from the first file's name)")
     load.add_argument("--replace", action="store_true", help="also delete objects that the files do not have")

@@ -8,7 +8,6 @@ tables, programs with `--json` one document: `cluster`, `report`, …, or `error
 import argparse
 import http.client
 import json
-import re
 import secrets
 import sys
 import time
@@ -18,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kschedweb.ops import up
+from kschedweb.cluster.intake import archives
+from kschedweb.ops import given, up
 from kschedweb.ops.setup import CREDENTIAL_FILE
 from kschedweb.ops.telling import FROZEN, counts, details, import_report
 
@@ -118,13 +118,16 @@ def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
         print("ksched: --digest is over what the scheduler did: it needs --wait", file=sys.stderr)
         return 2
     try:
-        uploads = [(path.name, path.read_bytes()) for path in options.files]
+        found = given.read(options.files)
     except OSError as error:
         print(f"ksched: cannot read {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
+    except given.NotGivenError as error:
+        print(f"ksched: {error}", file=sys.stderr)
+        return 1
     tell = _untold if options.json else print
     try:
-        done = _import(data_dir, uploads, options, tell)
+        done = _import(data_dir, found, options, tell)
     except Refused as problem:
         if options.json:
             print(json.dumps({"error": problem.answer}, ensure_ascii=False))
@@ -137,13 +140,16 @@ def import_files(*, data_dir: Path, options: argparse.Namespace) -> int:
 
 
 def _import(
-    data_dir: Path, uploads: list[tuple[str, bytes]], options: argparse.Namespace, tell: Callable[[str], None]
+    data_dir: Path, found: given.Given, options: argparse.Namespace, tell: Callable[[str], None]
 ) -> dict[str, Any]:
     """Import, wait if that is wanted, and tell of each step; what `--json` prints."""
     started_at = time.monotonic()
     client = connect(data_dir)
     cluster = cluster_named(client, options)
-    report = send(client, cluster["id"], uploads, options)
+    report = send(client, cluster["id"], found.uploads, options)
+    if found.passed_over:
+        passed_over = report.setdefault("passed_over", {})
+        passed_over[archives.FILES] = passed_over.get(archives.FILES, 0) + found.passed_over
     seconds = round(time.monotonic() - started_at, 1)
     done = {"cluster": {"id": cluster["id"], "name": cluster["name"]}, "report": report, "seconds": seconds}
     tell("\n".join([f"cluster {cluster['name']} (id {cluster['id']})", "", *import_report(report)]))
@@ -183,7 +189,7 @@ def connect(data_dir: Path) -> Client:
 
 def cluster_named(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     """The cluster to import into, made when there is none of that name."""
-    name = options.cluster or default_name(options.files[0])
+    name = options.cluster or given.default_name(options.files[0])
     for cluster in client.all("/api/clusters"):
         if cluster["name"] == name:
             return cluster
@@ -205,12 +211,6 @@ def cluster_id(client: Client, name: str | None) -> int:
         raise Refused("there is no cluster" if name is None else f"there is no cluster named {name}")
     what = "name one with --cluster" if name is None else f"there is no cluster named {name}; there are"
     raise Refused(f"{what}: {', '.join(sorted(known))}")
-
-
-def default_name(path: Path) -> str:
-    """A cluster's name from a file's: `My dump.json.gz` makes `my-dump`."""
-    stem = path.name.partition(".")[0].lower()
-    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:63] or "imported"
 
 
 def send(

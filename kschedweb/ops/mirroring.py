@@ -14,7 +14,8 @@ from typing import Any
 import yaml
 
 from kschedweb.ops import beside, up
-from kschedweb.ops.client import Refused, cluster_id, connect, default_name
+from kschedweb.ops.client import Refused, cluster_id, connect
+from kschedweb.ops.given import default_name
 
 FILES = ("certificate-authority", "client-certificate", "client-key")
 

@@ -4,7 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 # What may become of the objects of a kind, in the order in which it is told.
-OUTCOMES = ("created", "updated", "replaced", "unchanged", "deleted", "refused")
+OUTCOMES = ("created", "updated", "replaced", "unchanged", "deleted", "repeated", "refused")
+# What files hold beside objects.
+PASSED_OVER = {"files": "files of other names", "logs": "logs of containers"}
+FILES_LISTED = 50
 
 FROZEN = "frozen: the scheduler decides, binds and preempts in this copy (victims are deleted); no controllers act"
 
@@ -66,7 +69,11 @@ def problem_table(problems: Sequence[Mapping[str, Any]]) -> list[str]:
 def import_report(report: Mapping[str, Any]) -> list[str]:
     """What became of the files of an import."""
     files = [(each["name"], each["format"], each["bytes"], each["objects"]) for each in report["files"]]
-    lines = table(("FILE", "FORMAT", "BYTES", "OBJECTS"), files, left=2)
+    lines = table(("FILE", "FORMAT", "BYTES", "OBJECTS"), files[:FILES_LISTED], left=2)
+    more = len(files) - FILES_LISTED
+    lines += [f"and {number_of(more, 'more file')}"] if more > 0 else []
+    passed_over = {PASSED_OVER[what]: count for what, count in report.get("passed_over", {}).items()}
+    lines += [f"passed over: {counts(passed_over)}"] if passed_over else []
     kinds = report["kinds"]
     outcomes = [outcome for outcome in OUTCOMES if any(outcome in counts for counts in kinds.values())]
     if kinds:

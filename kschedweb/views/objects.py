@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import ACTING, AtQuery, Input, Moment, View, doc, number, text
@@ -112,6 +113,10 @@ class ImportReport(View):
     rv: int
     seconds: float
     left_out: Annotated[Sequence[LeftOut], doc("what not_understood counts, with the reasons")] = ()
+    passed_over: Annotated[
+        Mapping[str, int],
+        doc("files: in archives, that are named as no manifest; logs: of containers, in what cluster-info dump prints"),
+    ] = msgspec.field(default_factory=dict)
 
 
 class Import(View):

@@ -3183,6 +3183,10 @@ export interface components {
             readonly seconds: number;
             /** @description what not_understood counts, with the reasons */
             readonly left_out: readonly components["schemas"]["LeftOut"][];
+            /** @description files: in archives, that are named as no manifest; logs: of containers, in what cluster-info dump prints */
+            readonly passed_over: {
+                readonly [key: string]: number;
+            };
         };
         /** @description Objects of a kind that are left out, and why. */
         readonly LeftOut: {

@@ -17,9 +17,16 @@ const REPORT: ImportReport = {
   kept: 1,
   admitted: 2,
   not_understood: { "policy/v1beta1 PodDisruptionBudget": 3, Secret: 1, Ingress: 2 },
+  passed_over: { logs: 1 },
   left_out: [
     { api_version: "networking.k8s.io/v1", kind: "Ingress", count: 2, reason: "not_read", read_as: "" },
-    { api_version: "policy/v1beta1", kind: "PodDisruptionBudget", count: 3, reason: "unknown_version", read_as: "policy/v1" },
+    {
+      api_version: "policy/v1beta1",
+      kind: "PodDisruptionBudget",
+      count: 3,
+      reason: "unknown_version",
+      read_as: "policy/v1",
+    },
     { api_version: "v1", kind: "Secret", count: 1, reason: "confidential", read_as: "" },
   ],
   refused: [
@@ -49,12 +56,18 @@ describe("an import's report", () => {
     expect(notesText(REPORT)).toEqual([
       "Stored unchanged: 1 object.",
       "Defaulted and admitted as if just created: 2 objects.",
+      "Passed over: 1 log of a container.",
       "Left out, version not read: policy/v1beta1 PodDisruptionBudget (3; write policy/v1).",
       "Left out, not read by the scheduler: Ingress (2).",
       "Left out, never imported: Secret (1).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",
       "Took 250 ms.",
     ]);
+  });
+
+  it("does not list every file of a folder", () => {
+    const files = filesText({ ...REPORT, files: Array.from({ length: 25 }, () => REPORT.files).flat() });
+    expect([files.length, files.at(-1)]).toEqual([21, "and 5 more files"]);
   });
 
   it("says how many refusals it does not list", () => {

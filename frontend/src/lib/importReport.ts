@@ -4,13 +4,14 @@ import { i18n, t } from "../i18n/index.svelte";
 import { bytes, duration, quantity } from "./format";
 
 /** What may become of the objects of a kind, in the order in which it is told. */
-const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "refused"] as const;
+const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "repeated", "refused"] as const;
+const PASSED_OVER = ["files", "logs"] as const;
 const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
 const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
 const LISTED = 20;
 
 export function filesText(report: ImportReport): readonly string[] {
-  return report.files.map((file) =>
+  const shown = report.files.slice(0, LISTED).map((file) =>
     t("import.file", {
       name: file.name,
       format: file.format === "csv" ? "openb CSV" : file.format.toUpperCase(),
@@ -18,6 +19,8 @@ export function filesText(report: ImportReport): readonly string[] {
       objects: file.objects,
     }),
   );
+  const more = report.files.length - shown.length;
+  return more > 0 ? [...shown, t("import.moreFiles", { count: more })] : shown;
 }
 
 /** [kind, "3 created, 1 unchanged"] */
@@ -33,6 +36,10 @@ export function notesText(report: ImportReport): readonly string[] {
   const notes: string[] = [];
   if (report.kept) notes.push(t("import.kept", { count: report.kept }));
   if (report.admitted) notes.push(t("import.admitted", { count: report.admitted }));
+  for (const what of PASSED_OVER) {
+    const count = report.passed_over[what];
+    if (count) notes.push(t(`import.passedOver.${what}`, { count }));
+  }
   for (const reason of LEFT_OUT) {
     const kinds = report.left_out.filter((left) => left.reason === reason).map(leftOutText);
     if (kinds.length) notes.push(t(`import.leftOut.${reason}`, { kinds: kinds.join(t("import.and")) }));

@@ -5,6 +5,7 @@ The web process only measures them, piece by piece; whoever takes their objects 
 
 import codecs
 import io
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +24,10 @@ HISTORY_UNPACKS_TO = 10  # times its size, or more
 PIECE_BYTES = 1 << 16
 _UNPACKED_PIECE = 1 << 20
 _HEAD_BYTES = 4096
+_NAME_LENGTH = 1000
+# Around each container's log in what `kubectl cluster-info dump` prints.
+_LOG_MARK = b"==== START logs for container "
+_LOG_BEGINS = re.compile(rb"^==== START (logs for container [^\n]*?) ====\r?$", re.MULTILINE)
 
 
 class Format(StrEnum):
@@ -73,24 +78,40 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file ready to be parsed: UTF-8 for sure, without byte order mark."""
+    """A file ready to be parsed: UTF-8 for sure, without byte order mark and logs of containers, which are counted."""
 
     name: str
     format: Format
     content: bytes
+    logs: int = 0
 
 
-def open_text(upload: Upload, limits: Limits) -> TextFile:
-    """Unpack and check one file; UnreadableError or UploadTooLargeError."""
-    content = upload.content
-    if content.startswith(GZIP_MAGIC):
-        unpacked = io.BytesIO()
-        for piece in _unpacked(upload.name, _cut(content), limits):
-            unpacked.write(piece)
-        content = unpacked.getvalue()
+def unpacked(upload: Upload, limits: Limits) -> bytes:
+    """The content without its gzip; UnreadableError or UploadTooLargeError."""
+    if not upload.content.startswith(GZIP_MAGIC):
+        return upload.content
+    found = io.BytesIO()
+    for piece in _unpacked(upload.name, _cut(upload.content), limits):
+        found.write(piece)
+    return found.getvalue()
+
+
+def text_of(name: str, content: bytes) -> TextFile:
+    """Check one unpacked file; UnreadableError."""
     content = content.removeprefix(BYTE_ORDER_MARK)
-    _check_utf8(upload.name, content)
-    return TextFile(upload.name, _format_of(upload.name, content), content)
+    _check_utf8(name, content)
+    format_ = _format_of(name, content)
+    logs = 0
+    if format_ is not Format.CSV and _LOG_MARK in content:
+        content, logs = _without_logs(content)
+        format_ = _format_of(name, content)
+    return TextFile(name, format_, content, logs)
+
+
+def shown(name: str) -> str:
+    """A file's name as it can be stored and sent, whatever bytes it was made of."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)[:_NAME_LENGTH]
 
 
 def measure(received: Received, limits: Limits) -> tuple[Format, int]:
@@ -161,6 +182,18 @@ def _unpacked(name: str, pieces: Iterable[bytes], limits: Limits) -> Iterator[by
 
 def _cut(content: bytes) -> Iterator[bytes]:
     return (content[start : start + PIECE_BYTES] for start in range(0, len(content), PIECE_BYTES))
+
+
+def _without_logs(content: bytes) -> tuple[bytes, int]:
+    """Leave logs of containers out, and in their places their lines: messages name those of the file."""
+    parts, end, logs = [], 0, 0
+    while (begin := _LOG_BEGINS.search(content, end)) is not None:
+        mark = b"==== END " + begin[1] + b" ===="
+        over = content.find(mark, begin.end())
+        parts.append(content[end : begin.start()])
+        logs, end = logs + 1, len(content) if over < 0 else over + len(mark)
+        parts.append(b"\n" * content.count(b"\n", begin.start(), end))
+    return b"".join([*parts, content[end:]]), logs
 
 
 def _check_utf8(name: str, content: bytes) -> None:

@@ -24,6 +24,7 @@ class Limits:
     # Values that YAML aliases may repeat in all.
     alias_values: int = 10_000
     files: int = 50
+    archive_files: int = 20_000
     refusals_listed: int = 1_000
     sync_bytes: int = 1 * MIB
     sync_yaml_bytes: int = MIB // 4

@@ -1,13 +1,15 @@
 """Documents to single objects: lists are opened, names read, and every object knows where it stood."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
-from kschedweb.cluster.intake import files, json_text, openb, yaml_text
-from kschedweb.cluster.intake.files import Format, Upload
+from kschedweb.cluster.intake import json_text, openb, yaml_text
+from kschedweb.cluster.intake.archives import Opening
+from kschedweb.cluster.intake.files import Format, TextFile, Upload
 from kschedweb.cluster.intake.limits import Limits
 from kschedweb.cluster.intake.problems import (
     Place,
@@ -57,6 +59,7 @@ class Contents:
     items: list[Item]
     files: list[FileReport]
     refused: Refusals
+    passed_over: Counter[str]
 
 
 def read(uploads: Sequence[Upload], limits: Limits, *, partial: bool = False) -> Contents:
@@ -65,13 +68,11 @@ def read(uploads: Sequence[Upload], limits: Limits, *, partial: bool = False) ->
         raise UnreadableError(Place("upload"), "has no file")
     if len(uploads) > limits.files:
         raise UploadTooLargeError(Place("upload"), f"has more than {limits.files} files", limit=limits.files)
-    found = Contents([], [], Refusals(limits.refusals_listed))
-    unpacked = 0
+    refused = Refusals(limits.refusals_listed)
+    opening = Opening(limits, refused)
+    found = Contents([], [], refused, opening.passed_over)
     for upload in uploads:
-        with found.refused.noting():
-            text = files.open_text(upload, limits)
-            unpacked += len(text.content)
-            _check_limit(Place(upload.name), unpacked, limits.unpacked_bytes, "unpacks to more than {:,} bytes")
+        for text in opening.texts(upload):
             _read_file(text, limits, found)
     if not partial or not found.items:
         found.refused.check()
@@ -80,7 +81,7 @@ def read(uploads: Sequence[Upload], limits: Limits, *, partial: bool = False) ->
     return found
 
 
-def _read_file(text: files.TextFile, limits: Limits, found: Contents) -> None:
+def _read_file(text: TextFile, limits: Limits, found: Contents) -> None:
     """Add the file's objects and report; UploadTooLargeError."""
     before, documents = len(found.items), 0
     with found.refused.noting():
@@ -91,17 +92,14 @@ def _read_file(text: files.TextFile, limits: Limits, found: Contents) -> None:
                 continue
             for item in _opened(place, value, found.refused):
                 found.items.append(item)
-                _check_limit(item.place, len(found.items), limits.objects, "has more than {:,} objects")
+                if len(found.items) > limits.objects:
+                    detail = f"has more than {limits.objects:,} objects"
+                    raise UploadTooLargeError(item.place, detail, limit=limits.objects)
     objects = len(found.items) - before
     found.files.append(FileReport(text.name, text.format, len(text.content), documents, objects))
 
 
-def _check_limit(place: Place, count: int, limit: int, what: str) -> None:
-    if count > limit:
-        raise UploadTooLargeError(place, what.format(limit), limit=limit)
-
-
-def _documents(text: files.TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
+def _documents(text: TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
     """The documents of a file with their places, an UnreadableError in place of one that cannot be read."""
     if text.format is Format.CSV:
         yield from openb.read(text.name, text.content.decode())
@@ -144,8 +142,9 @@ def _items(place: Place, manifest: dict[str, Any], kind: str, version: str, refu
 def _item(place: Place, manifest: dict[str, Any], version: str, kind: str) -> Item:
     """The object, read in the form of resource.k8s.io/v1alpha2 where the scheduler has the gate for it."""
     for field, value in (("kind", kind), ("apiVersion", version)):
-        if not value:
-            raise UploadInvalidError(place, Item(place, manifest, version, kind).title, field, "is required")
+        if not value or "\0" in value:
+            problem = "is required" if not value else "has a character of code 0"
+            raise UploadInvalidError(place, Item(place, manifest, version, kind).title, field, problem)
     if settings.FEATURE_GATES.get(CONTROL_PLANE_CLAIMS):
         manifest = current_form({**manifest, "apiVersion": version, "kind": kind})
         version = str(manifest["apiVersion"])

@@ -82,7 +82,9 @@ class Refusals:
         self.total += 1
         self._first = self._first or problem
         if len(self.listed) < self.most_listed:
-            self.listed.append({"message": problem.message, "object": "", "field": "", **problem.extra})
+            told = {"message": problem.message, "object": "", "field": "", **problem.extra}
+            # They are stored, and a character of code 0 cannot be.
+            self.listed.append({key: _storable(value) for key, value in told.items()})
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -103,6 +105,10 @@ class Refusals:
             refused=self.listed,
             refused_total=self.total,
         )
+
+
+def _storable(value: Any) -> Any:
+    return value.replace("\0", "\\0") if isinstance(value, str) else value
 
 
 def _extra(place: Place) -> dict[str, Any]:

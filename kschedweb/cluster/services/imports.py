@@ -147,7 +147,7 @@ def import_apply(
         if options.lifecycle_mode and options.lifecycle_mode != selectors.cluster_get(cluster_id).lifecycle_mode:
             lifecycle_mode_set(cluster_id=cluster_id, lifecycle_mode=options.lifecycle_mode, actor=actor)
         report = _report(cluster_id, put, contents.files)
-        report["seconds"] = round(time.monotonic() - started, 3)
+        report |= {"passed_over": +contents.passed_over, "seconds": round(time.monotonic() - started, 3)}
         if claim is not None:
             _finish(claim, ImportStatus.DONE, report=report)
         wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)

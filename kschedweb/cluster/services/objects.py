@@ -169,23 +169,56 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
 def _prepared(items: Iterable[Item], options: PutOptions, report: PutReport) -> list[Item]:
     """Items with sound identities: a name, a namespace where there is one, nothing twice."""
     prepared: list[Item] = []
-    seen: dict[Key, Place] = {}
+    seen: dict[Key, _Seen] = {}
     uids: dict[str, Place] = {}
     for item in items:
+        version = _resource_version(item)
         try:
             key, uid = _identify(item)
         except adapters.ManifestError as error:
             _refuse(item, error.path, error.detail, options, report)
             continue
-        first = seen.setdefault(key, item.place)
-        if first is not item.place:
-            _refuse(item, "metadata.name", f"the name stands twice, first at {first}", options, report)
+        first = seen.get(key)
+        if first is not None and uid and first.uid == uid and first.is_repeated(prepared, item, version):
+            report.count(item.kind, "repeated")
+            continue
+        if first is not None:
+            _refuse(item, "metadata.name", f"the name stands twice, first at {first.place}", options, report)
             continue
         if uid and uids.setdefault(uid, item.place) is not item.place:
             _refuse(item, "metadata.uid", f"the uid stands twice, first at {uids[uid]}", options, report)
             continue
+        seen[key] = _Seen(item.place, uid, version, len(prepared))
         prepared.append(item)
     return prepared
+
+
+@dataclass(slots=True)
+class _Seen:
+    """An object that was prepared: where it stands in the upload and among those prepared, and which version it is."""
+
+    place: Place
+    uid: str
+    version: int
+    index: int
+
+    def is_repeated(self, prepared: list[Item], item: Item, version: int) -> bool:
+        """Whether an item of the same name and uid is the same object, seen once more; the newer one stays.
+
+        Dumps of a whole cluster have pods in a list and each in a file of its own, read at another moment.
+        """
+        if not (self.version and version) and prepared[self.index].manifest != item.manifest:
+            return False
+        if version > self.version:
+            prepared[self.index], self.version = item, version
+        return True
+
+
+def _resource_version(item: Item) -> int:
+    """The object's version in the cluster that it comes from; 0 if it says none."""
+    metadata = item.manifest.get("metadata")
+    text = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    return int(text) if isinstance(text, str) and re.fullmatch("[0-9]{1,19}", text) else 0
 
 
 def _identify(item: Item) -> tuple[Key, str]:

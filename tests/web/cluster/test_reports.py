@@ -84,3 +84,11 @@ def test_lists_are_taken(cluster: Cluster) -> None:
     names = ("nodes.json", "pods.json", "eventlist.json")
     report = imported(cluster, *(f"05-lists/{name}" for name in names)).json()["report"]
     assert report["kinds"] == {"Event": {"created": 1}, "Node": {"created": 1}, "Pod": {"created": 1}}
+
+
+def test_documents_one_after_another_are_taken_and_logs_between_are_counted(cluster: Cluster) -> None:
+    report = imported(cluster, "05-lists/concatenated.json").json()["report"]
+    assert report["kinds"] == {"Node": {"created": 1}, "Pod": {"created": 1}}
+    report = imported(cluster, "05-lists/dump.txt").json()["report"]
+    assert report["kinds"] == {"Event": {"created": 1}, "Node": {"unchanged": 1}, "Pod": {"unchanged": 1}}
+    assert (report["passed_over"], report["refused_total"]) == ({"logs": 1}, 0)

@@ -1,16 +1,20 @@
 """`./ksched import` against a service that answers what the test says."""
 
 import argparse
+import io
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kschedweb.ops import client, supervisor
+from kschedweb.environment import ROOT
+from kschedweb.ops import cli, client, given, supervisor
 from kschedweb.ops.setup import CREDENTIAL_FILE
 from tests.cases import cases
 
@@ -63,7 +67,7 @@ def _options(*files: Path, **changes: Any) -> argparse.Namespace:
         "cluster": None, "replace": False, "partial": False, "admission": "auto", "lifecycle": None,
         "seed": None, "wait": False, "digest": False, "json": False,
     }  # fmt: skip
-    return argparse.Namespace(files=list(files), **{**standard, **changes})
+    return argparse.Namespace(files=[str(file) for file in files], **{**standard, **changes})
 
 
 def _cluster(pk: int, name: str, mode: str = "frozen") -> dict[str, Any]:
@@ -124,6 +128,31 @@ def test_import_says_what_the_scheduler_does_in_a_frozen_cluster(
 ) -> None:
     assert _asked(service, tmp_path, (201, _report()), mode=mode, lifecycle=lifecycle) == 0
     assert ("decides, binds and preempts in this copy" in capsys.readouterr().out) is is_told
+
+
+PAGE = ROOT / "docs" / "import.md"
+COMMANDS = re.findall(r"^(?:.*\| )?\./ksched (import [^#\n]*)", PAGE.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_page_are_carried_out(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"kind: Pod\n")))
+    monkeypatch.chdir(tmp_path)
+    for name in re.findall(r" ([\w.-]+(?:\.json|\.gz|/))", command):
+        at = tmp_path / name
+        (at if name.endswith("/") else tmp_path).mkdir(exist_ok=True)
+        (at / "a.yaml" if name.endswith("/") else at).write_text("kind: Pod\n")
+    service.answers = {
+        ("GET", "/api/clusters"): [(200, [])],
+        ("POST", "/api/clusters"): [(201, _cluster(7, "made"))],
+        ("POST", "/api/clusters/7/import"): [(201, {"status": "done", "report": _report()})],
+        ("GET", "/api/clusters/7/summary"): [(200, _summary(0))],
+    }
+    assert cli.main([*command.split(), "--data-dir", str(tmp_path)]) == 0
+    sent = next(body for method, path, _, body in service.asked if path.startswith("/api/clusters/7/import"))
+    assert sent.count(b"filename=") == len(command.partition(" --")[0].split()) - 1
 
 
 def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Service, tmp_path: Path) -> None:
@@ -261,9 +290,10 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
     ("underscores", "openb_node_list.csv", "openb-node-list"),
     ("nothing left", "_.yaml", "imported"),
     ("too long", "a" * 90, "a" * 63),
+    ("standard input", "-", "imported"),
 )
 def test_default_name_is_a_label(name: str, want: str) -> None:
-    assert client.default_name(Path(name)) == want
+    assert given.default_name(Path(name)) == want
 
 
 def _summary(pods: int, volcano: int = 0, unseen: int = 0, **queues: int) -> dict[str, Any]:

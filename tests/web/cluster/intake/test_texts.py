@@ -146,6 +146,7 @@ def test_json_may_have_as_many_values_as_the_limit() -> None:
         ("values that YAML aliases repeat", f"{LIMITS.alias_values:,}; tag directives: 100"),
         ("objects", f"{LIMITS.objects:,}"),
         ("files", f"{LIMITS.files}"),
+        ("files in archives and folders", f"{LIMITS.archive_files:,}"),
     ],
 )
 def test_limits_are_those_documented(limit: str, value: str) -> None:
@@ -198,4 +199,4 @@ def test_yaml_and_json_say_the_same(value: Any) -> None:
 def test_format_is_told_from_the_content(name: str, content: bytes, format_: Format) -> None:
     for packed in (content, gzip.compress(content)):
         assert files.measure(Received.of(name, packed), LIMITS) == (format_, len(content))
-        assert files.open_text(Upload(name, packed), LIMITS).format is format_
+        assert files.text_of(name, files.unpacked(Upload(name, packed), LIMITS)).format is format_

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import tarfile
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -78,6 +80,15 @@ def slow_member(size: int) -> bytes:
     return packer.compress(b"x" * size) + packer.flush()
 
 
+def archived(size: int) -> bytes:
+    """An archive of many files that are passed over, and of some that are opened."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for number in range(size // 1024):
+            tar.addfile(tarfile.TarInfo(f"{number}.{'json' if number % 8 == 0 else 'txt'}"))
+    return packed.getvalue()
+
+
 JSON_HEAD = b'{"kind":"List","apiVersion":"v1","items":['
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -94,6 +105,18 @@ CASES: dict[str, tuple[Take, Make]] = {
     "JSON: one key over and over": (read("u.json"), repeated(b'"a":1,', b"{", b'"a":1}')),
     "JSON: a number": (read("u.json"), repeated(b"1", b'{"a":', b"}")),
     "JSON: blanks": (read("u.json"), repeated(b" ", b"{")),
+    "JSON: documents": (read("u.json"), numbered('{{"n":{n}}}\n')),
+    "JSON: documents that are cut": (read("u.json"), repeated(b'{"a":"\n')),
+    "JSON: closing brackets": (read("u.json"), repeated(b"]", b"{}")),
+    "JSON: logs without an end": (read("u.json"), repeated(b"==== START logs for container c ====\n", b"{}\n")),
+    "JSON: logs": (
+        read("u.json"),
+        numbered("==== START logs for container {n} ====\n==== END logs for container {n} ====\n", "{}\n"),
+    ),
+    "YAML: documents that cannot be read": (read("u.yaml"), repeated(b"---\n]\n")),
+    "YAML: directives": (read("u.yaml"), repeated(b"%A\n", b"", b"---\n")),
+    "YAML: comments before each document": (read("u.yaml"), repeated(b"#\n#\n---\n")),
+    "tar: files": (read("u.tar"), archived),
     "YAML: keys": (read("u.yaml"), numbered("k{n}: v\n")),
     "YAML: list items": (read("u.yaml"), repeated(b"- a\n")),
     "YAML: nested list items": (read("u.yaml"), repeated(b"- ")),

@@ -1,0 +1,157 @@
+"""Files cut, doubled, mixed, packed and wrongly encoded at random: nothing fails, nothing is lost, all is told once."""
+
+import gzip
+import io
+import tarfile
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+import pytest
+import yaml
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from kschedweb.cluster import services
+from kschedweb.cluster.intake import objects
+from kschedweb.cluster.intake.files import Upload
+from kschedweb.cluster.intake.limits import Limits
+from kschedweb.cluster.models import Cluster
+from kschedweb.common.errors import ApplicationError
+from tests.examples import examples
+from tests.web.rest import items, logged_in, node, pod, upload
+
+SETTINGS = examples(25, suppress_health_check=list(HealthCheck))
+
+GOOD = [node("n1"), pod("a"), pod("b"), items(pod("c"), node("n2")), {"apiVersion": "x.io/v1", "kind": "Other"}]
+ODD: list[Any] = [{}, [], 7, "text", {"kind": "Pod"}, {"kind": 7}, {"kind": "A\0", "apiVersion": "v1"}, items()]
+ODD += [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x\0"}}, {"kind": "PodList", "items": [7, None]}]
+JUNK = [b"a: {{ .b }}\n", b'{"a": ', b"hello\n", b"\xff\xfe", b"\0", b"%YAML 1.1\n", b"...\n", b"- [\n", b'"', b"]}\n"]
+JUNK += [b"==== START logs for container c of pod a/b ====\n", b"==== END logs for container c of pod a/b ====\n"]
+NAMES = [
+    "a.yaml",
+    "../../etc/x.json",
+    "/abs.yml",
+    "no.txt",
+    "x\ud800.yaml",
+    "\u202e.json",
+    "n" * 300 + ".yaml",
+    "a.yaml",
+]
+NAMES += ["a\nb.json", "._x.yaml", ".yaml", "x.tar", "y.json.gz", "d/"]
+
+
+def archive(files: Sequence[tuple[str, bytes]]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def as_text(manifest: Any, form: str) -> bytes:
+    if form == "yaml":
+        return b"---\n" + yaml.safe_dump(manifest).encode()
+    return orjson.dumps(manifest, option=orjson.OPT_INDENT_2 if form == "pretty" else 0) + b"\n"
+
+
+documents = st.builds(as_text, st.sampled_from(GOOD + ODD), st.sampled_from(["yaml", "pretty", "line"]))
+texts = st.lists(documents | st.sampled_from(JUNK), max_size=6).map(b"".join)
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> bytes:
+    """A text, or an archive of texts; then perhaps cut, doubled, changed, encoded or packed."""
+    content = draw(texts)
+    if draw(st.booleans()):
+        content = archive(draw(st.lists(st.tuples(st.sampled_from(NAMES), texts), max_size=4)))
+    for what in draw(st.lists(st.sampled_from(["cut", "double", "change", "utf-16", "crlf", "gzip"]), max_size=3)):
+        at = draw(st.integers(0, len(content)))
+        if what == "cut":
+            content = content[:at]
+        elif what == "double":
+            content += content[at:]
+        elif what == "change":
+            content = content[:at] + draw(st.binary(max_size=3)) + content[at + 1 :]
+        elif what == "utf-16":
+            content = content.decode("latin-1").encode("utf-16")
+        elif what == "crlf":
+            content = content.replace(b"\n", b"\r\n")
+        else:
+            content = gzip.compress(content, mtime=0)
+    return content
+
+
+class OddUploadsTest(TestCase):
+    cluster: Cluster
+
+    def setUp(self) -> None:
+        self.cluster = services.cluster_create(name="odd")
+
+    @given(contents(), st.sampled_from(["a.yaml", "x\0y\ud83d", "a.tar.gz", "\u202e", "n" * 400]), st.booleans())
+    @SETTINGS
+    def test_every_upload_is_answered_and_each_object_is_told_once(
+        self, content: bytes, name: str, partial: bool
+    ) -> None:
+        query = f"?filename={quote(name, errors='replace')}&partial={str(partial).lower()}"
+        answer = upload(logged_in(), self.cluster, content, query)
+        self.assertIn(answer.status_code, (201, 400, 413, 422), answer.content)
+        told = answer.json()
+        if answer.status_code != 201:
+            assert told["message"]
+            return
+        report = told["report"]
+        objects_ = sum(file["objects"] for file in report["files"])
+        left_out = sum(one["count"] for one in report["left_out"])
+        outcomes = Counter[str]()
+        for counts in report["kinds"].values():
+            outcomes.update(counts)
+        assert left_out == sum(report["not_understood"].values())
+        assert objects_ == left_out + outcomes.total()
+        unreadable = report["refused_total"] - outcomes["refused"]
+        assert unreadable >= 0 and (partial or report["refused_total"] == 0)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(GOOD + ODD), st.sampled_from(["good", "cut", "junk"])), max_size=6), st.data()
+)
+@SETTINGS
+def test_each_document_of_a_text_is_told_once(parts: list[tuple[Any, str]], data: st.DataObject) -> None:
+    """What each document holds is known here: one that is sound is taken or refused, one that is not is refused."""
+    form = data.draw(st.sampled_from(["yaml", "line"]))
+    wrong = {"yaml": b"---\na: {{ .b }}\n", "line": b'{"a": \n'}[form]
+    text = b"".join(as_text(value, form) if how == "good" else wrong for value, how in parts)
+    try:
+        found = objects.read([Upload("f", text)], Limits(), partial=True)
+    except ApplicationError as error:
+        refused = error.extra.get("refused", [error.extra])
+        told = Counter(one.get("document", 0) for one in refused)
+        assert all(count == 1 or how == "good" for (_, how), count in zip(parts, told.values(), strict=False))
+        return
+    (file,) = found.files
+    assert file.documents == len(parts)
+    taken = {item.place.document for item in found.items}
+    refused_at = {one["document"] for one in found.refused.listed}
+    for number, (value, how) in enumerate(parts, 1):
+        if how != "good":
+            assert number in refused_at and number not in taken
+        elif value not in ([], items()):
+            assert (number in taken) != (number in refused_at)
+            assert number in taken or value not in GOOD
+
+
+@pytest.mark.parametrize("pieces", range(1, 40))
+def test_archive_that_is_cut_loses_nothing_in_silence(pieces: int) -> None:
+    files = [(f"{number}.json", orjson.dumps(pod(f"p{number}"))) for number in range(4)]
+    whole = archive(files)
+    content = whole[: len(whole) * pieces // 40]
+    try:
+        found = objects.read([Upload("f.tar", content)], Limits(), partial=True)
+    except ApplicationError:
+        return
+    assert len(found.items) == len(files) or found.refused.total
