@@ -12,8 +12,6 @@ Objects without a uid of their own are updates of their namesake, by the rules o
 finalizers, owners, node and volume stay unless they are given.
 """
 
-import re
-import secrets
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -29,7 +27,7 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place, Refusals, UploadInvalidError
-from kschedweb.cluster.services import left_out
+from kschedweb.cluster.services import identity, left_out
 from kschedweb.cluster.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError
@@ -37,23 +35,12 @@ from kschedweb.common.packing import kept_json
 from scheduler_core.api.times import microseconds, time_text
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
-DEFAULT_NAMESPACE = "default"
 # More objects than this are matched against the whole cluster instead of by name.
 _MATCH_BY_NAME = 500
-_FORMS = (
-    (
-        "name",
-        re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?"),
-        "at most 253 lower-case letters, digits, '-' and '.'",
-    ),
-    ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "at most 63 lower-case letters, digits and '-'"),
-    ("uid", re.compile(r"[!-~]{1,128}"), "at most 128 visible characters"),
-)
 # Where the scheduler and the volume controller put an object.
 _PLACES = {"Pod": "nodeName", "PersistentVolumeClaim": "volumeName", "PersistentVolume": "claimRef"}
 # What the API server alone writes into metadata.
 _COUNTED = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds")
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +159,9 @@ def _prepared(items: Iterable[Item], options: PutOptions, report: PutReport) -> 
     seen: dict[Key, _Seen] = {}
     uids: dict[str, Place] = {}
     for item in items:
-        version = _resource_version(item)
+        version = identity.resource_version(item)
         try:
-            key, uid = _identify(item)
+            key, uid = identity.identify(item)
         except adapters.ManifestError as error:
             _refuse(item, error.path, error.detail, options, report)
             continue
@@ -212,44 +199,6 @@ class _Seen:
         if version > self.version:
             prepared[self.index], self.version = item, version
         return True
-
-
-def _resource_version(item: Item) -> int:
-    """The object's version in the cluster that it comes from; 0 if it says none."""
-    metadata = item.manifest.get("metadata")
-    text = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
-    return int(text) if isinstance(text, str) and re.fullmatch("[0-9]{1,19}", text) else 0
-
-
-def _identify(item: Item) -> tuple[Key, str]:
-    """Make the manifest's identity complete, drop what only its former store knew; its key and uid."""
-    metadata = item.manifest.get("metadata")
-    if not isinstance(metadata, dict):
-        raise adapters.ManifestError("metadata", "expected an object" if metadata is not None else "is required")
-    metadata = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
-    for name in ("name", "generateName", "namespace", "uid"):
-        if metadata.get(name) is None:
-            metadata.pop(name, None)
-        elif not isinstance(metadata[name], str):
-            raise adapters.ManifestError(f"metadata.{name}", "expected text")
-    if not metadata.get("name"):
-        if not metadata.get("generateName"):
-            raise adapters.ManifestError("metadata.name", "is required")
-        # Named here already: duplicates and namesakes are found by name before anything is admitted.
-        metadata["name"] = metadata["generateName"] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
-    if adapters.is_namespaced(item.kind):
-        metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
-    else:
-        metadata.pop("namespace", None)
-    if not metadata.get("uid"):
-        metadata.pop("uid", None)
-    for name, form, what in _FORMS:
-        if name in metadata and not form.fullmatch(metadata[name]):
-            raise adapters.ManifestError(f"metadata.{name}", f"expected {what}, got {metadata[name][:80]!r}")
-    item.manifest = {**item.manifest, "apiVersion": item.api_version, "kind": item.kind, "metadata": metadata}
-    if problem := adapters.storage_problem(item.manifest):
-        raise adapters.ManifestError("", problem)
-    return (item.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid", "")
 
 
 class _Existing:

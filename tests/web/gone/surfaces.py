@@ -52,13 +52,13 @@ def rest_reader(row: Row) -> Reader:
         client = logged_in()
         world = World(stage.pk, 0, next(_serial))
         body = b"" if row.body is None else row.body(world)
-        content = body if isinstance(body, bytes) else orjson.dumps(body)
+        sent = body if isinstance(body, bytes) else orjson.dumps(body)
         path = world.path(row.route, **row.values) + row.query
 
         def ask() -> object:
-            answer = client.generic(row.method, path, content, content_type=row.content_type)
-            text = answer.getvalue().decode()
-            if answer.status_code == 404 and orjson.loads(text)["message"] == "the cluster does not exist":
+            answer = client.generic(row.method, path, sent, content_type=row.content_type)
+            content = answer.getvalue()
+            if answer.status_code == 404 and orjson.loads(content)["message"] == "the cluster does not exist":
                 return GONE
             return f"{answer.status_code} "  # what it says of times and durations differs each time
 
