@@ -185,6 +185,16 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^ws/clusters/(?P<cluster_id>\d{1,18})/$": Worst(begins, ("ws/clusters/", "1", "/")),
     r"(<!-- measured: (?P<name>[a-z0-9 ]+) -->\n).*?(<!-- end -->)": Ours("a page of docs/"),
     r"[^\w\- ]": Ours("a page of docs/"),
+    r"(?!\._).*\.(?:(?:ya?ml|json)(?:\.gz)?|tar|tar\.gz|tgz)": Worst(whole, ("", ".yaml", "!"), re.IGNORECASE),
+    rb"[^\0]": Worst(anywhere, ("", "\0", "")),
+    rb"^==== START (logs for container [^\n]*?) ====\r?$": Worst(
+        everywhere, ("==== START logs for container ", " ====", "x"), re.MULTILINE
+    ),
+    rb'"(?:[^"\\\n]++|\\.)*+"?': Worst(everywhere, ("", '"\\', "")),
+    rb"^[{\[]": Worst(anywhere, ("", "\n", ""), re.MULTILINE),
+    rb"[ \t\r\n\x1e]*+": Worst(begins, ("", " ", "")),
+    rb"^(?:\xef\xbb\xbf)?---(?=[ \t\r\n]|\Z)": Worst(everywhere, ("", "---\n--", ""), re.MULTILINE),
+    r"[a-z][a-z0-9+.-]*://": Worst(begins, ("", "a+", ":/"), re.IGNORECASE),
     rb'\{"type":"frame","from":\[(\d+),(\d+)\],"to":\[(\d+),(\d+)\]': (
         Worst(begins, ('{"type":"frame","from":[', "1", ""))
     ),

@@ -106,7 +106,7 @@ def _documents(text: TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
     elif text.format is Format.JSON:
         for place, value in json_text.read(text.name, text.content, limits):
             # A bare list of objects is what some tools write; it reads like several documents.
-            if isinstance(value, list):
+            if isinstance(value, list) and value:
                 for number, item in enumerate(value, 1):
                     yield Place(text.name, place.document, item=number), item
             else:
@@ -117,6 +117,8 @@ def _documents(text: TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
 
 def _opened(place: Place, value: Any, refused: Refusals) -> Iterator[Item]:
     """The object of a document, or the items of a list (`List`, or a typed one such as `PodList`)."""
+    if value == []:
+        return  # a list without objects
     with refused.noting():
         manifest = _object(place, value, "an object with apiVersion and kind")
         kind, version = _named(place, manifest, "kind"), _named(place, manifest, "apiVersion")

@@ -166,7 +166,7 @@ def test_objects_that_exist_are_passed_over_when_the_put_is_partial(cluster: Clu
         given = [Item(Place("test"), manifest, "v1", "Pod") for manifest in manifests]
         report = services.objects_put(cluster_id=cluster.pk, items=given, options=options, actor="test")
     assert report.kinds == {"Pod": {"created": 1, "refused": 1}}
-    assert "already exists" in report.refused[0]["message"]
+    assert "already exists" in report.refused.listed[0]["message"]
     assert [entry[1:] for entry in log(cluster)] == [("created", "Pod", "a"), ("created", "Pod", "b")]
 
 
