@@ -86,6 +86,8 @@ class ExportView(RestView):
 
 
 class HistoryExportView(RestView):
+    holds_secrets = True  # whatever the manifests say: not compressed once more
+
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
     def get(self, request: Request, cluster_id: int, query: views.HistorySpan) -> StreamingHttpResponse:
         """Download history as one file, which can be imported elsewhere: `from` and `to` are moments as `at` is.
