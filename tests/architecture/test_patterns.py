@@ -186,6 +186,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"(<!-- measured: (?P<name>[a-z0-9 ]+) -->\n).*?(<!-- end -->)": Ours("a page of docs/"),
     r"[^\w\- ]": Ours("a page of docs/"),
     r"(?!\._).*\.(?:(?:ya?ml|json)(?:\.gz)?|tar|tar\.gz|tgz)": Worst(whole, ("", ".yaml", "!"), re.IGNORECASE),
+    "[0-9]{1,19}": Worst(whole, ("", "1", "")),
     rb"[^\0]": Worst(anywhere, ("", "\0", "")),
     rb"^==== START (logs for container [^\n]*?) ====\r?$": Worst(
         everywhere, ("==== START logs for container ", " ====", "x"), re.MULTILINE
