@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from kschedweb import views
+from kschedweb.cluster import in_vain
 from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import ApiObject, Node, Pod
+from kschedweb.cluster.related import Stored
 from kschedweb.cluster.workload_states import KINDS, workload_view
 from kschedweb.common.errors import NotFoundError
 from scheduler_core.api.times import time_text
@@ -66,9 +68,9 @@ def _uncontrolled(found: Iterable[tuple[str, Manifest]]) -> list[tuple[str, Mani
 
 
 def workload_detail(
-    cluster_id: int, kind: str, namespace: str, name: str, *, limit: int, now: int
+    cluster_id: int, kind: str, namespace: str, name: str, *, limit: int, now: int, frozen: bool
 ) -> views.WorkloadDetail:
-    """A workload with at most `limit` of its pods; `now` is in microseconds. NotFoundError."""
+    """A workload with at most `limit` of its pods; `now` is in microseconds, `frozen`: see `in_vain`. NotFoundError."""
     row = None
     if kind in KINDS:
         row = ApiObject.objects.filter(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name).first()
@@ -96,6 +98,7 @@ def workload_detail(
         pods=sorted(shown, key=lambda pod: (not _waits(pod), pod.name))[:limit],
         pods_total=len(shown),
         waits=_grouped(pod for pod in shown if _waits(pod)),
+        in_vain=in_vain.of_object(manifest, Stored(cluster_id), frozen=frozen),
     )
 
 

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import devices, selectors, services
+from kschedweb.cluster import devices, in_vain, selectors, services
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.past import StandingView
@@ -28,6 +28,7 @@ class NodeView(StandingView):
                 allocatable=node.allocatable,
                 pods=shown.node_pods(name),
                 devices=devices.node_devices(name, shown.related),
+                in_vain=in_vain.of_object(node.manifest, shown.related, frozen=shown.is_frozen),
             )
 
     def patch(self, request: Request, cluster_id: int, name: str, body: views.NodeChange) -> views.Node:

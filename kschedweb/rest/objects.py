@@ -10,13 +10,14 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import selectors, services, uploading
+from kschedweb.cluster import in_vain, selectors, services, uploading
 from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS, version_of
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.common.errors import ForbiddenError
 from kschedweb.common.throttling import UploadThrottle
 from kschedweb.rest.answers import Created
 from kschedweb.rest.past import StandingView
+from kschedweb.scheduling.past.standing import Standing
 from kschedweb.views import given
 from scheduler_core.api.times import moment_of
 
@@ -70,11 +71,13 @@ class ObjectDetailView(StandingView):
     access = {"DELETE": Role.OPERATOR}
     holds_secrets = True  # whatever the manifest says: never compressed
 
-    def get(self, request: Request, cluster_id: int, kind: str, name: str, query: views.AtQuery) -> views.ClusterObject:
+    def get(
+        self, request: Request, cluster_id: int, kind: str, name: str, query: views.AtQuery
+    ) -> views.ClusterObjectDetail:
         """Read an object that has no namespace: a PriorityClass, a StorageClass, … Nodes have a path of their own."""
         _check_kind(kind)
         with self.standing(cluster_id, query) as shown:
-            return shown.object(kind, "", name)
+            return _detail(shown, shown.object(kind, "", name))
 
     def delete(self, request: Request, cluster_id: int, kind: str, name: str) -> None:
         """Delete an object that has no namespace."""
@@ -87,15 +90,20 @@ class NamespacedObjectView(StandingView):
 
     def get(
         self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, query: views.AtQuery
-    ) -> views.ClusterObject:
+    ) -> views.ClusterObjectDetail:
         """Read an object in a namespace, unless it is confidential."""
         _check_kind(kind)
         with self.standing(cluster_id, query) as shown:
-            return shown.object(kind, namespace, name)
+            return _detail(shown, shown.object(kind, namespace, name))
 
     def delete(self, request: Request, cluster_id: int, kind: str, namespace: str, name: str) -> None:
         """Delete an object in a namespace."""
         services.object_delete(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, actor=actor(request))
+
+
+def _detail(shown: Standing, found: views.ClusterObject) -> views.ClusterObjectDetail:
+    waits = in_vain.of_object(found.manifest, shown.related, frozen=shown.is_frozen)
+    return views.ClusterObjectDetail(rv=found.rv, manifest=found.manifest, in_vain=waits)
 
 
 def _check_kind(kind: str) -> None:

@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import devices, pod_details
+from kschedweb.cluster import devices, in_vain, pod_details
 from kschedweb.cluster import services as cluster_services
 from kschedweb.common.errors import NotFoundError
 from kschedweb.rest.answers import RestView
@@ -41,6 +41,7 @@ class PodView(StandingView):
                 qos=pod_details.pod_quality(pod),
                 on_node=pod_details.pod_on_node(pod, shown.related),
                 known_limits=pod_details.pod_known_limits(pod),
+                in_vain=in_vain.of_pod(pod.manifest, shown.related, frozen=shown.is_frozen),
             )
 
     def delete(

@@ -3,7 +3,7 @@
 from rest_framework.request import Request
 
 from kschedweb import views
-from kschedweb.cluster import clock, selectors, workloads
+from kschedweb.cluster import clock, in_vain, selectors, workloads
 from kschedweb.rest.answers import RestView
 
 
@@ -21,5 +21,7 @@ class WorkloadView(RestView):
         self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, query: views.WorkloadDetailQuery
     ) -> views.WorkloadDetail:
         """Read a workload: its manifest, conditions, ReplicaSets or Jobs, its pods, and why some are not ready."""
-        now = clock.now_of(cluster_id)
-        return workloads.workload_detail(cluster_id, kind, namespace, name, limit=query.limit, now=now)
+        now, frozen = clock.now_of(cluster_id), in_vain.is_frozen(selectors.cluster_get(cluster_id))
+        return workloads.workload_detail(
+            cluster_id, kind, namespace, name, limit=query.limit, now=now, frozen=frozen
+        )

@@ -122,6 +122,7 @@ from kschedweb.views.devices import (
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
 from kschedweb.views.history import History, HistoryDifference
+from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
     CompletionQuery,
     ListColumn,
@@ -199,6 +200,7 @@ from kschedweb.views.nodes import (
 )
 from kschedweb.views.objects import (
     ClusterObject,
+    ClusterObjectDetail,
     Demand,
     Import,
     ImportedFile,
@@ -326,6 +328,7 @@ __all__ = [
     "ClusterCreate",
     "ClusterDetail",
     "ClusterObject",
+    "ClusterObjectDetail",
     "ClusterPage",
     "ClusterSetting",
     "Column",

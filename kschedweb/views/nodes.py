@@ -9,6 +9,7 @@ from kschedweb.views.amounts import Amounts
 from kschedweb.views.attempts import CODES, NOW, RefusalQuery
 from kschedweb.views.base import Input, Moment, View, doc, number, text
 from kschedweb.views.devices import NodeDevice
+from kschedweb.views.in_vain import InVain
 from kschedweb.views.pods import PodView
 
 DrainState = Literal["", "requested", "draining", "drained"]
@@ -42,6 +43,7 @@ class NodeDetail(Node):
 
     pods: Sequence[PodView]
     devices: Annotated[Sequence[NodeDevice], doc("that drivers offer for claims")]
+    in_vain: Annotated[Sequence[InVain], doc("what it waits for though no controller acts; empty unless frozen")]
 
 
 class NodeRefusal(View):

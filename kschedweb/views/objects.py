@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import ACTING, AtQuery, Input, Moment, View, doc, number, text
+from kschedweb.views.in_vain import InVain
 
 
 class Refusal(View):
@@ -31,6 +32,12 @@ class ClusterObject(View):
 
     rv: int
     manifest: Any
+
+
+class ClusterObjectDetail(ClusterObject):
+    """An object with its manifest and what it waits for."""
+
+    in_vain: Annotated[Sequence[InVain], doc("what it waits for though no controller acts; empty unless frozen")]
 
 
 class ObjectList(View):
@@ -117,6 +124,9 @@ class ImportReport(View):
         Mapping[str, int],
         doc("files: in archives, that are named as no manifest; logs: of containers, in what cluster-info dump prints"),
     ] = msgspec.field(default_factory=dict)
+    in_vain: Annotated[
+        Sequence[InVain], doc("what in the cluster waits though no controller acts; empty unless frozen")
+    ] = ()
 
 
 class Import(View):

@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from kschedweb.views.base import AtQuery, Input, Moment, View, doc, number, text
 from kschedweb.views.devices import PodClaim
+from kschedweb.views.in_vain import InVain
 
 QueueName = Literal["", "active", "backoff", "errorBackoff", "unschedulable", "gated", "waiting", "assumed"]
 
@@ -86,6 +87,7 @@ class PodDetail(Pod):
         Sequence[KnownLimit],
         doc("faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md"),
     ]
+    in_vain: Annotated[Sequence[InVain], doc("what it and what it refers to wait for though no controller acts; empty unless frozen")]
 
 
 class PodDeletion(View):

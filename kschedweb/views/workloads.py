@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from kschedweb.views.base import Input, Moment, View, doc, number
+from kschedweb.views.in_vain import InVain
 from kschedweb.views.pods import PodOwner
 
 WorkloadState = Literal[
@@ -112,6 +113,7 @@ class WorkloadDetail(View):
     pods: Annotated[Sequence[WorkloadPod], doc("the first of them, those that are not ready first, then by name")]
     pods_total: int
     waits: Annotated[Sequence[WorkloadWait], doc("pods that are not ready, by the reason, the most common first")]
+    in_vain: Annotated[Sequence[InVain], doc("what it waits for though no controller acts; empty unless frozen")]
 
 
 class WorkloadQuery(Input):

@@ -19,7 +19,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from kschedweb.cluster import clock, selectors
+from kschedweb.cluster import clock, in_vain, selectors
 from kschedweb.cluster.choices import ImportStatus, LifecycleMode
 from kschedweb.cluster.intake import files, limits, objects
 from kschedweb.cluster.intake.files import Received, Upload
@@ -241,6 +241,8 @@ def _history_report(upload: Upload, cluster_id: int, taken: HistoryTaken) -> dic
 
 def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.FileReport]) -> dict[str, Any]:
     supply, demand = selectors.capacity(cluster_id)
+    is_frozen = in_vain.is_frozen(selectors.cluster_get(cluster_id))
+    waits = in_vain.of_cluster(cluster_id) if is_frozen else []
     return {
         "files": [asdict(report) for report in file_reports],
         "kinds": {kind: dict(counts) for kind, counts in sorted(put.kinds.items())},
@@ -253,7 +255,8 @@ def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.File
         "resources": {
             name: {"demand": amount, "capacity": supply.get(name, 0)} for name, amount in sorted(demand.items())
         },
-        "notes": _notes(supply, demand, put),
+        "notes": [*_notes(supply, demand, put), *in_vain.notes(waits)],
+        "in_vain": [{**asdict(one), "message": one.message} for one in waits],
         "rv": put.rv,
     }
 

@@ -11,7 +11,7 @@ import orjson
 from django.db.models import QuerySet
 
 from kschedweb import views
-from kschedweb.cluster import adapters, clock, events, objects, selectors
+from kschedweb.cluster import adapters, clock, events, in_vain, objects, selectors
 from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import Node, Pod
 from kschedweb.cluster.related import Related, Stored
@@ -42,6 +42,10 @@ class Standing(Protocol):
 
     @property
     def related(self) -> Related: ...
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether no controller acts."""
 
     def pod(self, namespace: str, name: str) -> Pod: ...
 
@@ -89,6 +93,7 @@ class Now:
         cluster = selectors.cluster_get(cluster_id)
         self.cursor = views.Cursor(cluster.rv, cluster.seq)
         self.related: Related = Stored(cluster_id)
+        self.is_frozen = in_vain.is_frozen(cluster)
 
     @cached_property
     def now(self) -> int:
@@ -150,6 +155,7 @@ class Then:
         self.now = moment.at
         self.related: Related = _Remade(self)
         self._settings = rows.settings_at(selectors.cluster_get(self._id), self.cursor.rv)
+        self.is_frozen = in_vain.is_frozen(self._settings)
 
     # -- objects -----------------------------------------------------------------------------------------------------
 
@@ -371,6 +377,18 @@ class _Remade:
         texts = self._then._moment.objects.texts
         found = {name: texts.get((kind, namespace, name)) for name in names}
         return {name: orjson.loads(each[1]) for name, each in found.items() if each is not None}
+
+    def of_kind(self, kind: str, namespace: str = "") -> Iterable[Manifest]:
+        found = self._then.of_kind(kind)
+        return (orjson.loads(text) for of, _, _, text in found if namespace in ("", of))
+
+    def leaving_pods(self, node_name: str) -> Iterable[Manifest]:
+        pods = [each for each in self._then.node_pods(node_name) if each.deleting]
+        return [self._then.pod(*each.key.split("/")).manifest for each in pods]
+
+    def tainted_nodes(self, keys: Collection[str]) -> Iterable[Manifest]:
+        nodes = self.of_kind("Node")
+        return (each for each in nodes if any(one["key"] in keys for one in each["spec"].get("taints") or ()))
 
     def slices(self, node_name: str) -> list[Manifest]:
         found = [orjson.loads(text) for _, _, _, text in self._then.of_kind("ResourceSlice")]
