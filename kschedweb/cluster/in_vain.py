@@ -57,7 +57,7 @@ def of_cluster(cluster_id: int) -> list[InVain]:
 
 def notes(found: Iterable[InVain]) -> list[str]:
     """A sentence about each, then what ends the waiting."""
-    said = [f"Waits in vain, as in a cluster without controllers: {one.message}." for one in found]
+    said = [f"Waits in vain: {one.message}." for one in found]
     return [*said, f"{REMEDY}."] if said else []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from kschedweb.ops.client import Client, Refused, cluster_id, connect
 from kschedweb.ops.telling import number_of
+from scheduler_core.explain.in_vain import REMEDY
 
 Amounts = Mapping[str, Any]
 MOST_ATTEMPTS = 1_000  # of a pod, among which one that chose a node is looked for
@@ -50,11 +51,23 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(attempt))
             return 0
-        print("\n".join(told(attempt)))
+        print("\n".join([*told(attempt), *_in_vain(client, f"{path}/pods/{pod}")]))
         return _of_node(client, path, attempt, "", is_json=False) if attempt["node_name"] else 0
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return 1
+
+
+def _in_vain(client: Client, path: str) -> list[str]:
+    """What the pod and what it refers to wait for though no controller acts; nothing of a pod that is gone."""
+    try:
+        _, pod = client.call("GET", path)
+    except Refused as refusal:
+        if refusal.answer.get("code") != "not_found":
+            raise
+        return []
+    found = [f"waits in vain: {one['message']}" for one in pod["in_vain"]]
+    return [*found, REMEDY] if found else []
 
 
 def _not(

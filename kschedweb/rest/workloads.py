@@ -22,6 +22,4 @@ class WorkloadView(RestView):
     ) -> views.WorkloadDetail:
         """Read a workload: its manifest, conditions, ReplicaSets or Jobs, its pods, and why some are not ready."""
         now, frozen = clock.now_of(cluster_id), in_vain.is_frozen(selectors.cluster_get(cluster_id))
-        return workloads.workload_detail(
-            cluster_id, kind, namespace, name, limit=query.limit, now=now, frozen=frozen
-        )
+        return workloads.workload_detail(cluster_id, kind, namespace, name, limit=query.limit, now=now, frozen=frozen)

@@ -365,6 +365,8 @@ __all__ = [
     "Import",
     "ImportOptions",
     "ImportReport",
+    "InVain",
+    "InVainReason",
     "ImportedFile",
     "Input",
     "Leadership",

@@ -87,7 +87,9 @@ class PodDetail(Pod):
         Sequence[KnownLimit],
         doc("faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md"),
     ]
-    in_vain: Annotated[Sequence[InVain], doc("what it and what it refers to wait for though no controller acts; empty unless frozen")]
+    in_vain: Annotated[
+        Sequence[InVain], doc("what it and what it refers to wait for though no controller acts; empty unless frozen")
+    ]
 
 
 class PodDeletion(View):

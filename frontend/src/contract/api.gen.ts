@@ -2445,6 +2445,17 @@ export interface components {
             /** @description what came out now, cut when long */
             readonly replayed: string;
         };
+        /** @description Objects of a kind that wait for the same, which no controller does. */
+        readonly InVain: {
+            /** @enum {unknown} */
+            readonly reason: "budget-uncounted" | "claim-not-made" | "claim-placed" | "claim-unbound" | "device-claim-not-made" | "devices-kept" | "finalizer" | "namespace-leaving" | "node-taint" | "pod-leaving" | "quota-uncounted" | "volume-phase" | "workload";
+            readonly kind: string;
+            readonly count: number;
+            /** @description the first of them: namespace/name, or the name alone */
+            readonly names: readonly string[];
+            /** @description the same as a sentence */
+            readonly message: string;
+        };
         /** @description Where in which query somebody is writing. */
         readonly CompletionQuery: {
             /** @default  */
@@ -3011,6 +3022,8 @@ export interface components {
             readonly pods: readonly components["schemas"]["PodView"][];
             /** @description that drivers offer for claims */
             readonly devices: readonly components["schemas"]["NodeDevice"][];
+            /** @description what it waits for though no controller acts; empty unless frozen */
+            readonly in_vain: readonly components["schemas"]["InVain"][];
         };
         /** @description A pod that was rejected on the node, and the newest attempt in which it was. */
         readonly NodeRefusal: {
@@ -3101,6 +3114,13 @@ export interface components {
         readonly ClusterObject: {
             readonly rv: number;
             readonly manifest: unknown;
+        };
+        /** @description An object with its manifest and what it waits for. */
+        readonly ClusterObjectDetail: {
+            readonly rv: number;
+            readonly manifest: unknown;
+            /** @description what it waits for though no controller acts; empty unless frozen */
+            readonly in_vain: readonly components["schemas"]["InVain"][];
         };
         /** @description What the pods request of a resource, and what the nodes have. */
         readonly Demand: {
@@ -3438,6 +3458,8 @@ export interface components {
             readonly on_node: components["schemas"]["PodOnNode"] | null;
             /** @description faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md */
             readonly known_limits: readonly ("namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
+            /** @description what it and what it refers to wait for though no controller acts; empty unless frozen */
+            readonly in_vain: readonly components["schemas"]["InVain"][];
         };
         /** @description How a pod is evicted. */
         readonly PodEvict: {
@@ -3811,6 +3833,8 @@ export interface components {
             readonly pods_total: number;
             /** @description pods that are not ready, by the reason, the most common first */
             readonly waits: readonly components["schemas"]["WorkloadWait"][];
+            /** @description what it waits for though no controller acts; empty unless frozen */
+            readonly in_vain: readonly components["schemas"]["InVain"][];
         };
         /** @description How many of its pods. */
         readonly WorkloadDetailQuery: {
@@ -3970,6 +3994,7 @@ export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
 export type ObjectEvents = components['schemas']['ObjectEvents'];
 export type History = components['schemas']['History'];
 export type HistoryDifference = components['schemas']['HistoryDifference'];
+export type InVain = components['schemas']['InVain'];
 export type CompletionQuery = components['schemas']['CompletionQuery'];
 export type ListColumn = components['schemas']['ListColumn'];
 export type ListCompletion = components['schemas']['ListCompletion'];
@@ -4028,6 +4053,7 @@ export type NodeRefusals = components['schemas']['NodeRefusals'];
 export type NodeView = components['schemas']['NodeView'];
 export type Taint = components['schemas']['Taint'];
 export type ClusterObject = components['schemas']['ClusterObject'];
+export type ClusterObjectDetail = components['schemas']['ClusterObjectDetail'];
 export type Demand = components['schemas']['Demand'];
 export type Import = components['schemas']['Import'];
 export type ImportedFile = components['schemas']['ImportedFile'];
@@ -5348,7 +5374,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ClusterObject"];
+                    readonly "application/json": components["schemas"]["ClusterObjectDetail"];
                 };
             };
             /** @description Refused */
@@ -5415,7 +5441,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ClusterObject"];
+                    readonly "application/json": components["schemas"]["ClusterObjectDetail"];
                 };
             };
             /** @description Refused */

@@ -44,6 +44,7 @@ const REPORT: ImportReport = {
   rv: 9,
   resources: { cpu: { demand: 5_000, capacity: 4_000 }, memory: { demand: 1, capacity: 2 } },
   seconds: 0.25,
+  in_vain: [],
 };
 
 describe("an import's report", () => {

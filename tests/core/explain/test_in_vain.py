@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -334,10 +335,12 @@ def test_what_waits_is_counted_by_reason_and_kind() -> None:
     assert (volumes.reason, volumes.count, volumes.names) == ("volume-phase", 1, ("v",))
     assert (jobs.reason, jobs.count, jobs.names) == ("workload", 5, ("d/a", "d/b", "d/c"))
     assert len(jobs.names) == NAMES_SHOWN
-    assert volumes.message.startswith("PersistentVolume v: no phase")
+    assert volumes.message.startswith("PersistentVolume v: without a phase")
     assert jobs.message == "5 of the kind Job (d/a, d/b, d/c, …): no controller makes the pods that it wants"
 
 
-def test_every_reason_has_a_sentence() -> None:
+def test_every_reason_has_a_sentence_and_is_documented() -> None:
+    documented = (Path(__file__).parents[3] / "docs" / "lifecycle.md").read_text()
     for reason in REASONS:
+        assert f"| `{reason}` |" in documented
         assert InVain(reason, "Pod", 1, ("d/p",)).message.startswith("Pod d/p: ")

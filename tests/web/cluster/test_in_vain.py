@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 
+from kschedweb import views
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Cluster, Import, Pod
+from scheduler_core.explain.in_vain import REASONS
 from tests.web.rest import items, logged_in, node, pod, upload
 
 pytestmark = pytest.mark.django_db
@@ -42,9 +44,7 @@ BUDGET = made(
     "PodDisruptionBudget", "b", "policy/v1", spec={"minAvailable": 0, "selector": {"matchLabels": {"app": "a"}}}
 )
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-DEPLOYMENT = made(
-    "Deployment", "w", "apps/v1", spec={"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}
-)
+DEPLOYMENT = made("Deployment", "w", "apps/v1", spec={"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE})
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -78,9 +78,13 @@ def test_import_counts_what_waits_and_says_what_to_do(cluster: Cluster) -> None:
     assert (said["reason"], said["kind"], said["count"]) == ("volume-phase", "PersistentVolume", 4)
     assert said["names"] == ["v0", "v1", "v2"]
     *_, waiting, remedy = report["notes"]
-    assert waiting.startswith("Waits in vain, as in a cluster without controllers: 4 of the kind PersistentVolume")
+    assert waiting.startswith("Waits in vain: 4 of the kind PersistentVolume")
     assert said["message"] in waiting
     assert remedy.startswith("--lifecycle simulate")
+
+
+def test_reasons_of_the_contract_are_those_that_there_are() -> None:
+    assert get_args(views.InVainReason) == REASONS
 
 
 def test_import_counts_all_kinds(cluster: Cluster) -> None:
@@ -130,7 +134,7 @@ def test_nothing_is_said_where_controllers_act(cluster: Cluster, query: str) -> 
     ("query", "again"), [("?admission=never", False), ("", True)], ids=["as it is", "as a change of what is there"]
 )
 def test_phase_given_in_a_file_counts(cluster: Cluster, query: str, again: bool) -> None:
-    """The phase of a volume that is created is the server's; given with one that is there, or kept as it is, it stays."""
+    """A created volume has the phase of the server; of one that is there, or is kept as it is, that of the file."""
     given = volume("v", status={"phase": "Available"})
     if again:
         assert waits(imported(cluster, CLASS, given)) == {("volume-phase", "PersistentVolume"): 1}
@@ -146,9 +150,7 @@ def test_objects_say_it(cluster: Cluster) -> None:
     assert asked(cluster, "objects/PersistentVolume/v") == [("volume-phase", "PersistentVolume", 1, ["v"])]
     named = "objects/PersistentVolumeClaim/default/c"
     assert asked(cluster, named) == [("claim-placed", "PersistentVolumeClaim", 1, ["default/c"])]
-    assert asked(cluster, "objects/ResourceQuota/default/q") == [
-        ("quota-uncounted", "ResourceQuota", 1, ["default/q"])
-    ]
+    assert asked(cluster, "objects/ResourceQuota/default/q") == [("quota-uncounted", "ResourceQuota", 1, ["default/q"])]
     assert asked(cluster, "nodes/n1") == [("node-taint", "Node", 1, ["n1"])]
     assert asked(cluster, "workloads/Deployment/default/w") == [("workload", "Deployment", 1, ["default/w"])]
     assert asked(cluster, "objects/StorageClass/local") == []

@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.ops import explaining
 from kschedweb.ops.client import Refused
+from scheduler_core.explain.in_vain import REMEDY
 from tests.cases import cases
 from tests.web.ops.conftest import Command, Service
 
@@ -31,15 +32,26 @@ ATTEMPT = {
 }  # fmt: skip
 
 
-def service(*clusters: str) -> Service:
-    """Answers with one attempt."""
-    return Service(lambda path, _: {"results": [ATTEMPT] if "big" in path else []}, clusters)
+POD: dict[str, Any] = {"in_vain": []}
+
+
+def service(*clusters: str, pod: Any = POD) -> Service:
+    """Answers with one attempt, and with that pod."""
+
+    def answer(path: str, _: Any) -> Any:
+        if "/attempts" in path:
+            return {"results": [ATTEMPT] if "big" in path else []}
+        if isinstance(pod, Refused):
+            raise pod
+        return pod
+
+    return Service(answer, clusters)
 
 
 def test_last_attempt_is_told_with_its_amounts(command: Command) -> None:
     one = service("c")
     said = command(explaining.why, one, "why", "shop/big")
-    assert one.paths == ["/api/clusters/1/pods/shop/big/attempts?limit=1"]
+    assert one.paths == ["/api/clusters/1/pods/shop/big/attempts?limit=1", "/api/clusters/1/pods/shop/big"]
     assert said.code == 0
     assert said.lines == [
         "shop/big: attempt 3, unschedulable",
@@ -47,6 +59,19 @@ def test_last_attempt_is_told_with_its_amounts(command: Command) -> None:
         "       2  NodeResourcesFit: Insufficient cpu",
         "          asks 31, most free 15.85 on n1; n2 lacks only cpu, by 250m",
     ]
+
+
+def test_what_waits_in_vain_is_told_of_the_pod(command: Command) -> None:
+    waiting = {"message": "PersistentVolume v: no phase"}
+    said = command(explaining.why, service("c", pod={"in_vain": [waiting]}), "why", "shop/big")
+    assert said.lines[-2:] == ["waits in vain: PersistentVolume v: no phase", REMEDY]
+
+
+def test_pod_that_is_gone_waits_for_nothing(command: Command) -> None:
+    gone = Refused("no", {"code": "not_found", "message": "", "extra": {}})
+    assert command(explaining.why, service("c", pod=gone), "why", "shop/big").code == 0
+    other = Refused("no", {"code": "forbidden", "message": "", "extra": {}})
+    assert command(explaining.why, service("c", pod=other), "why", "shop/big").code == 1
 
 
 @pytest.mark.parametrize(
@@ -228,6 +253,8 @@ def test_why_a_node_was_chosen_is_told(about: dict[str, Any], want: list[str]) -
 
 
 def placed(path: str, *, why: Any = WHY) -> Any:
+    if path.endswith("/pods/shop/big"):
+        return POD
     if "/why" not in path:
         return {"results": [ATTEMPT | {"seq": 9}, PLACED] if "limit=1000" in path else [PLACED]}
     if isinstance(why, Refused) and "again=true" in path:
@@ -238,7 +265,7 @@ def placed(path: str, *, why: Any = WHY) -> Any:
 def test_pod_with_a_node_is_told_why_it_has_that_one(command: Command) -> None:
     one = Service(lambda path, _: placed(path))
     said = command(explaining.why, one, "why", "shop/big")
-    assert one.paths[1:] == ["/api/clusters/1/attempts/7/why?again=true"]
+    assert one.paths[2:] == ["/api/clusters/1/attempts/7/why?again=true"]
     assert (said.code, said.lines) == (0, ["shop/big: attempt 4, scheduled on n1", ALONE, *COMPARED, TURNED])
 
 

@@ -34,6 +34,7 @@ const DETAIL: PodDetail = {
   qos: "BestEffort",
   on_node: null,
   known_limits: [],
+  in_vain: [],
 };
 const LIVE = fromSnapshot({
   cursor: [1, 1],
@@ -55,8 +56,8 @@ afterEach(async () => {
   await i18n.use("en");
 });
 
-async function show(name: string, known_limits: PodDetail["known_limits"]): Promise<void> {
-  const detail: PodDetail = { ...DETAIL, manifest: { metadata: { namespace: "default", name } }, known_limits };
+async function show(name: string, said: Partial<PodDetail>): Promise<void> {
+  const detail: PodDetail = { ...DETAIL, manifest: { metadata: { namespace: "default", name } }, ...said };
   document.body.replaceChildren();
   vi.stubGlobal("fetch", async () => new Response(JSON.stringify(detail)));
   shown = mount(PodFacts, {
@@ -75,7 +76,7 @@ it.each([
   "tells of a fault that may be why the pod is pending, and leads to more about it: %s",
   async (language, words) => {
     await i18n.use(language);
-    await show(`in-${language}`, ["namespaceselector-and-waiting"]);
+    await show(`in-${language}`, { known_limits: ["namespaceselector-and-waiting"] });
     expect(told()).toEqual([expect.stringContaining(words)]);
     expect(document.querySelector(".limit a")?.getAttribute("href")).toBe(
       "/docs/known-limits#namespaceselector-and-waiting",
@@ -84,6 +85,19 @@ it.each([
 );
 
 it("tells of none where none may be", async () => {
-  await show("web", []);
+  await show("web", {});
   expect(told()).toEqual([]);
+  expect(document.querySelector("section section")).toBeNull();
+});
+
+it.each([
+  ["en", "Waits in vain", "PersistentVolume v: has no phase", "No controllers act in a frozen cluster"],
+  ["zh-Hans", "无人处理的等待", "PersistentVolume v：没有 phase", "冻结的集群中没有控制器运行"],
+] as const)("says what waits for controllers that do not act: %s", async (language, title, said, help) => {
+  await i18n.use(language);
+  const one = { kind: "PersistentVolume", count: 1, names: ["v"], message: "" };
+  await show(`vain-${language}`, { in_vain: [{ ...one, reason: "volume-phase" }] });
+  const box = document.querySelector(`[aria-label="${title}"]`);
+  expect(box?.textContent).toContain(said);
+  expect(box?.textContent).toContain(help);
 });

@@ -52,6 +52,7 @@ const DETAIL: WorkloadDetail = {
   ],
   pods_total: 1,
   waits: [{ status: "Pending", waits_for: "0/3 nodes are available", pods: 1, name: "storefront-1-a" }],
+  in_vain: [],
 };
 const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [], workloads: 0 } as unknown as State;
 let made: ReturnType<typeof mount> | null = null;

@@ -1,0 +1,47 @@
+import { mount, unmount } from "svelte";
+import { afterEach, expect, it, vi } from "vitest";
+import type { ImportReport as Report, InVain } from "../../contract/api.gen";
+import { CLUSTER } from "../../live/__fixtures__/cluster";
+import type { State } from "../../live/state";
+import ObjectPanel from "../object/ObjectPanel.svelte";
+import ImportReport from "../shell/ImportReport.svelte";
+
+const VOLUME: InVain = { reason: "volume-phase", kind: "PersistentVolume", count: 1, names: ["v"], message: "" };
+const REPORT: Report = {
+  files: [],
+  kinds: {},
+  kept: 0,
+  admitted: 1,
+  not_understood: {},
+  refused: [],
+  refused_total: 0,
+  notes: [],
+  rv: 1,
+  resources: {},
+  seconds: 0,
+  in_vain: [{ ...VOLUME, count: 3, names: ["a", "b", "c"] }],
+};
+const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [] } as unknown as State;
+const box = () => document.querySelector("[aria-label='Waits in vain']")?.textContent ?? "";
+let made: ReturnType<typeof mount> | null = null;
+
+vi.stubGlobal("fetch", async ({ url }: Request) =>
+  url.includes("object-events")
+    ? new Response(JSON.stringify({ events: [] }))
+    : new Response(JSON.stringify({ rv: 1, manifest: {}, in_vain: [VOLUME] })),
+);
+
+afterEach(() => {
+  if (made) void unmount(made);
+  made = null;
+});
+
+it("stands on the volume that nobody makes available", async () => {
+  made = mount(ObjectPanel, { target: document.body, props: { live, kind: "PersistentVolume", name: "v" } });
+  await vi.waitFor(() => expect(box()).toContain("PersistentVolume v: has no phase"));
+});
+
+it("stands in the report of an import with a count", () => {
+  made = mount(ImportReport, { target: document.body, props: { report: REPORT } });
+  expect(box()).toContain("3 of the kind PersistentVolume (a, b, c): has no phase");
+});
