@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from django.db.models import Q
 
+from kschedweb.cluster.choices import TERMINAL_PHASES
 from kschedweb.cluster.models import ApiObject, Node, Pod
 
 Manifest = dict[str, Any]
@@ -28,7 +29,7 @@ class Related(Protocol):
         """All of a kind other than Pod and Node, in a namespace if one is given, by name."""
 
     def leaving_pods(self, node_name: str) -> Iterable[Manifest]:
-        """The pods on a node that are being deleted, by name."""
+        """The pods on a node that are being deleted and have not ended, by name."""
 
     def tainted_nodes(self, keys: Collection[str]) -> Iterable[Manifest]:
         """The nodes with a taint of one of the keys, by name."""
@@ -50,11 +51,13 @@ class Stored:
         return Node.objects.filter(cluster_id=self.cluster_id, name=name).values_list("manifest", flat=True).first()
 
     def named(self, kind: str, namespace: str, names: Collection[str]) -> dict[str, Manifest]:
-        rows: Any = Pod.objects.filter(namespace=namespace)
-        if kind == Node.__name__:
-            rows = Node.objects
-        elif kind != Pod.__name__:
-            rows = ApiObject.objects.filter(kind=kind, namespace=namespace)
+        match kind:
+            case "Node":
+                rows: Any = Node.objects
+            case "Pod":
+                rows = Pod.objects.filter(namespace=namespace)
+            case _:
+                rows = ApiObject.objects.filter(kind=kind, namespace=namespace)
         return dict(rows.filter(cluster_id=self.cluster_id, name__in=names).values_list("name", "manifest"))
 
     def of_kind(self, kind: str, namespace: str = "") -> Iterable[Manifest]:
@@ -63,6 +66,7 @@ class Stored:
 
     def leaving_pods(self, node_name: str) -> Iterable[Manifest]:
         rows = Pod.objects.filter(cluster_id=self.cluster_id, node_name=node_name, deletion_timestamp__isnull=False)
+        rows = rows.exclude(phase__in=TERMINAL_PHASES)
         return rows.order_by("namespace", "name").values_list("manifest", flat=True)
 
     def tainted_nodes(self, keys: Collection[str]) -> Iterable[Manifest]:

@@ -46,8 +46,8 @@ WORKLOAD: Final = "workload"
 
 # What is said of the subjects, after a colon.
 SENTENCES: Final[Mapping[str, str]] = {
-    VOLUME_PHASE: "without a phase; no controller makes a volume Available, so the scheduler takes none of these for a claim."
-    " With status.phase Available it does, but the binding takes a controller too",
+    VOLUME_PHASE: "without a phase; no controller makes a volume Available, so the scheduler takes none of these for a"
+    " claim. With status.phase Available it does, but the binding takes a controller too",
     CLAIM_UNBOUND: "not bound, and no controller binds or provisions; pods that use such a claim are refused",
     CLAIM_PLACED: "not bound, and no controller completes the binding or provisions: a pod that uses such a claim is"
     " given a node at most, waits there until bindTimeoutSeconds are over, and is tried again",
@@ -55,8 +55,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     DEVICE_CLAIM_NOT_MADE: "no controller makes a claim of devices from its template; its pod is refused",
     DEVICES_KEPT: "allocated though every pod it was for is gone or has ended; no controller gives the devices back",
     QUOTA: "limits nothing, as no controller counts what its namespace uses into the status",
-    BUDGET: "without a status; no controller counts healthy pods, so no eviction is allowed, and preemption counts every pod"
-    " of it as a violation",
+    BUDGET: "without a status; no controller counts healthy pods, so no eviction is allowed, and preemption counts each"
+    " of its pods as a violation",
     NODE_TAINT: "no controller takes the taint of a condition away or gives one, and none evicts for it",
     POD_LEAVING: "Terminating; no kubelet ends it, and it keeps its place until it is deleted with a grace period of 0",
     NAMESPACE_LEAVING: "Terminating; no controller deletes what is in it, nor lets it go",
@@ -85,7 +85,7 @@ class Objects(Protocol):
         """All of a kind other than Pod and Node, in a namespace if one is given, by name."""
 
     def leaving_pods(self, node_name: str) -> Iterable[Manifest]:
-        """The pods on a node that are being deleted, by name."""
+        """The pods on a node that are being deleted and have not ended, by name."""
 
     def tainted_nodes(self, keys: Collection[str]) -> Iterable[Manifest]:
         """The nodes with a taint of one of the keys, by name."""
