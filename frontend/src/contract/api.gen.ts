@@ -3207,6 +3207,8 @@ export interface components {
             readonly passed_over: {
                 readonly [key: string]: number;
             };
+            /** @description what in the cluster waits though no controller acts; empty unless frozen */
+            readonly in_vain: readonly components["schemas"]["InVain"][];
         };
         /** @description Objects of a kind that are left out, and why. */
         readonly LeftOut: {
