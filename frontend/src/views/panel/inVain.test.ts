@@ -1,6 +1,6 @@
 import { mount, unmount } from "svelte";
 import { afterEach, expect, it, vi } from "vitest";
-import type { ImportReport as Report, InVain } from "../../contract/api.gen";
+import type { InVain, ImportReport as Report } from "../../contract/api.gen";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import ObjectPanel from "../object/ObjectPanel.svelte";
@@ -9,6 +9,8 @@ import ImportReport from "../shell/ImportReport.svelte";
 const VOLUME: InVain = { reason: "volume-phase", kind: "PersistentVolume", count: 1, names: ["v"], message: "" };
 const REPORT: Report = {
   files: [],
+  left_out: [],
+  passed_over: {},
   kinds: {},
   kept: 0,
   admitted: 1,
