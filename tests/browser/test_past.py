@@ -3,11 +3,12 @@
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Download, Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, until
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
 from tests.browser.test_accessible import Axe, axe, findings
 from tests.browser.test_clock import ahead
+from tests.browser.test_import import into_new, new_name, start
 from tests.browser.test_whole import figure, node, pod, put, settle
 
 expect.set_options(timeout=WAIT_MS)
@@ -199,3 +200,50 @@ def test_an_attempt_leads_to_the_cluster_just_before_it(page: Page, own: Cluster
     page.get_by_role("link", name="The cluster as it was then").click()
     expect(shown_position(page)).to_have_text(expected)
     assert shown(page) == expected and figure(page, "Pods on nodes") == 0
+
+
+def saved(page: Page, link: Locator) -> Download:
+    """The file that the link brings; it is used by the keyboard."""
+    link.focus()
+    with page.expect_download() as found:
+        page.keyboard.press("Enter")
+    assert found.value.failure() is None
+    return found.value
+
+
+def test_moment_saved_as_a_file_becomes_a_record(page: Page, own: Cluster, service: Service) -> None:
+    put(own, node("room"), pod("placed"), pod("waits", cpu="900"))
+    settle(own, 1)
+    then = position(own)
+    page.goto(f"{own.address}?at={then}")
+    expect(shown_position(page)).to_have_text(then)
+    seen = overview(page)
+    put(own, pod("later"))
+    settle(own, 1)
+
+    moment = saved(page, band(page).get_by_role("link", name="Save as a file"))
+    assert moment.suggested_filename.endswith(f"-{then}.history")
+    band(page).get_by_role("button", name="Back to now").click()
+    expect(band(page)).to_have_count(0)
+    page.get_by_role("button", name="Settings").click()
+    whole = saved(page, page.get_by_role("link", name="Save the history as a file"))
+    assert whole.suggested_filename.endswith(f"-{position(own)}.history")
+    expect(page.get_by_role("group", name="Settings")).to_have_count(0)
+
+    page.get_by_role("button", name="Import", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    content = {"name": moment.suggested_filename, "mimeType": "", "buffer": moment.path().read_bytes()}
+    dialog.get_by_label("Choose files, or drop them here").set_input_files(content)
+    expect(dialog.get_by_label("A new cluster")).to_be_checked()
+    name = new_name()
+    into_new(dialog, name)
+    start(dialog)
+    expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
+    expect(dialog).to_contain_text("This cluster is a record")
+    dialog.get_by_role("button", name=f"Open {name}").click()
+    expect(page.get_by_role("banner")).to_contain_text("Record: read-only")
+    page.get_by_role("status").filter(has_text="Live").wait_for()
+    until(page, lambda: overview(page) == seen)
+    record = Cluster(page, service.url, int(page.url.rpartition("/")[2]))
+    assert position(record) == then
+    clusters(page, service, "DELETE", f"/{record.id}")

@@ -162,6 +162,9 @@ export const api = {
     ),
   /** The same in full, to be saved. */
   attemptHref: (id: number, seq: number) => `/api/clusters/${id}/attempts/${seq}?limit=10000`,
+  /** All history as a file, or one moment of it (a position). */
+  historyHref: (id: number, moment = "") =>
+    `/api/clusters/${id}/history/export${moment && `?${new URLSearchParams({ from: moment, to: moment })}`}`,
   /** The search for victims of an attempt with a page of its nodes. */
   attemptPreemption: (id: number, seq: number, query: PreemptionQuery) =>
     answerOf(

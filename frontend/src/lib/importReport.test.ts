@@ -4,6 +4,7 @@ import {
   clusterNameOf,
   filesText,
   isClusterName,
+  isHistory,
   kindsText,
   notesText,
   problemText,
@@ -46,6 +47,26 @@ const REPORT: ImportReport = {
   seconds: 0.25,
   in_vain: [],
 };
+
+describe("a history among files", () => {
+  it("is told by its beginning", async () => {
+    expect(await isHistory(new Blob(["KSCHED-HISTORY 1\n{}"]))).toBe(true);
+    expect(await isHistory(new Blob(["KSCHED"]))).toBe(false);
+    expect(await isHistory(new Blob([]))).toBe(false);
+  });
+
+  it("is none where nothing can be read", async () => {
+    const folder = { slice: () => ({ text: () => Promise.reject(new DOMException("a folder")) }) };
+    expect(await isHistory(folder as unknown as Blob)).toBe(false);
+  });
+
+  it("is said to make a record of the cluster", () => {
+    const files = [{ name: "a.history", format: "history", bytes: 2048, documents: 1, objects: 5 }];
+    const report = { ...REPORT, files };
+    expect(filesText(report)).toEqual(["a.history: history, 2 Ki, 5 objects"]);
+    expect(notesText(report)[0]).toMatch(/^This cluster is a record/);
+  });
+});
 
 describe("an import's report", () => {
   it("is told without the service's keys", () => {

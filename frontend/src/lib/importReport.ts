@@ -8,19 +8,26 @@ const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "rep
 const PASSED_OVER = ["files", "logs"] as const;
 const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
 const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
+const NAMED_FORMATS = ["csv", "history"] as const; // of the others the name is theirs in capitals
 const LISTED = 20;
+const HISTORY_BEGINS = "KSCHED-HISTORY";
 
 export function filesText(report: ImportReport): readonly string[] {
   const shown = report.files.slice(0, LISTED).map((file) =>
     t("import.file", {
       name: file.name,
-      format: file.format === "csv" ? "openb CSV" : file.format.toUpperCase(),
+      format: formatText(file.format),
       size: bytes(file.bytes),
       objects: file.objects,
     }),
   );
   const more = report.files.length - shown.length;
   return more > 0 ? [...shown, t("import.moreFiles", { count: more })] : shown;
+}
+
+function formatText(format: string): string {
+  const named = NAMED_FORMATS.find((one) => one === format);
+  return named ? t(`import.format.${named}`) : format.toUpperCase();
 }
 
 /** [kind, "3 created, 1 unchanged"] */
@@ -34,6 +41,7 @@ export function kindsText(report: ImportReport): readonly (readonly [string, str
 /** What else there is to say, a sentence each. */
 export function notesText(report: ImportReport): readonly string[] {
   const notes: string[] = [];
+  if (report.files.some((file) => file.format === "history")) notes.push(t("import.record"));
   if (report.kept) notes.push(t("import.kept", { count: report.kept }));
   if (report.admitted) notes.push(t("import.admitted", { count: report.admitted }));
   for (const what of PASSED_OVER) {
@@ -93,6 +101,15 @@ export function clusterNameOf(file: string): string {
   const words = (file.split(".")[0] ?? "").toLowerCase().split(/[^a-z0-9]+/);
   const name = words.filter(Boolean).join("-").slice(0, 63);
   return (name.endsWith("-") ? name.slice(0, -1) : name) || "imported";
+}
+
+/**
+ * Whether a file is a history, which only a new cluster takes: told by its beginning, as by the service. What cannot be
+ * read, such as a folder, is none.
+ */
+export async function isHistory(file: Blob): Promise<boolean> {
+  const begins = file.slice(0, HISTORY_BEGINS.length).text();
+  return (await begins.catch(() => "")) === HISTORY_BEGINS;
 }
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -70,6 +70,35 @@ describe("the bar of a history from a file", () => {
   });
 });
 
+describe("the menu", () => {
+  function saved(cluster: typeof CLUSTER): HTMLAnchorElement | null {
+    bar(cluster);
+    document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
+    flushSync();
+    return document.querySelector(".popup a[download]");
+  }
+
+  it.each([
+    ["a cluster", CLUSTER],
+    ["a record", RECORD],
+  ])("saves the history of %s as a file", (_, cluster) => {
+    const link = saved(cluster);
+    expect(link?.textContent).toBe("Save the history as a file");
+    expect(link?.getAttribute("href")).toBe(`/api/clusters/${CLUSTER.id}/history/export`);
+  });
+
+  it("saves none of a mirror", () => expect(saved({ ...CLUSTER, is_mirror: true })).toBeNull());
+
+  it("leaves it to the band in the past", () => {
+    store.moment = { wanted: "1.1", position: "1.1", asked: "1.1", time: 0 };
+    bar(CLUSTER);
+    document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
+    flushSync();
+    const links = [...document.querySelectorAll("a[download]")].map((link) => link.textContent);
+    expect(links).toEqual(["Save as a file"]);
+  });
+});
+
 describe("what else is offered", () => {
   it("is no pace in the search", () => {
     const paces = (cluster: typeof CLUSTER) => {

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/client";
 import type { Timeline } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
+import { CLUSTER } from "../../live/__fixtures__/cluster";
+import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import { store } from "../../state/store.svelte";
 import PastBand from "./PastBand.svelte";
@@ -30,7 +32,7 @@ beforeEach(() => {
 afterEach(() => {
   if (made) void unmount(made);
   made = null;
-  [store.moment, store.momentProblem, store.going] = [null, null, null];
+  [store.moment, store.momentProblem, store.going, store.state] = [null, null, null, null];
   queries.clear();
   document.body.replaceChildren();
 });
@@ -100,6 +102,31 @@ describe("the band", () => {
     expect(document.body.textContent).toContain("9.9");
     document.querySelector<HTMLButtonElement>(".back")?.click();
     expect(location.hash).toBe("#/clusters/1?queue=backoff");
+  });
+
+  const saved = () => document.querySelector<HTMLAnchorElement>("a[download]");
+
+  it("saves the moment that is shown as a file", () => {
+    store.state = { cluster: { ...CLUSTER, id: 7 } } as State;
+    made = mount(PastBand, { target: document.body });
+    flushSync();
+    expect(saved()?.textContent).toBe("Save as a file");
+    expect(saved()?.getAttribute("href")).toBe("/api/clusters/7/history/export?from=9.9&to=9.9");
+    store.moment = { wanted: "9.9", position: "12.30", asked: "9.9", time: BEGAN };
+    flushSync();
+    expect(saved()?.getAttribute("href")).toContain("from=12.30&to=12.30");
+  });
+
+  it("saves none of a mirror, nor of a moment that cannot be shown", () => {
+    store.state = { cluster: { ...CLUSTER, is_mirror: true } } as State;
+    made = mount(PastBand, { target: document.body });
+    flushSync();
+    expect(saved()).toBeNull();
+    store.state = { cluster: CLUSTER } as State;
+    store.moment = null;
+    store.momentProblem = new ApiError("gone", "history begins at 7.9", { rv: 7, seq: 9 }, 410);
+    flushSync();
+    expect(saved()).toBeNull();
   });
 
   it("says why a moment cannot be shown, and where history begins", () => {
