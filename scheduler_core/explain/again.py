@@ -6,7 +6,7 @@ more in the plain form, of every node, on a state of its own: nothing is changed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -54,17 +54,27 @@ def attempt_again(
     """
     engine = scheduler.engine
     seen: list[Observation] = []
+    effects = cycle_witnessed(
+        scheduler, step, place, lambda cycle, feasible: seen.append(observed(engine, cycle, feasible, wanted))
+    )
+    return effects, seen[0] if seen else None
 
-    def look(cycle: Cycle, feasible: PickedNodes) -> None:
+
+def cycle_witnessed(
+    scheduler: Scheduler, step: RecordedStep, place: int, look: Callable[[Cycle, PickedNodes], None]
+) -> Effects:
+    """Make a recorded step again up to its attempt at this place, with somebody who looks on once its filters ran."""
+    engine = scheduler.engine
+
+    def witness(cycle: Cycle, feasible: PickedNodes) -> None:
         if len(engine.effects.attempts) == place + 1:
-            seen.append(observed(engine, cycle, feasible, wanted))
+            look(cycle, feasible)
 
-    engine.witness = look
+    engine.witness = witness
     try:
-        effects = recorded.repeat(scheduler, replace(step, cycles=place + 1))
+        return recorded.repeat(scheduler, replace(step, cycles=place + 1))
     finally:
         engine.witness = None
-    return effects, seen[0] if seen else None
 
 
 def attempt_with(scheduler: Scheduler, step: RecordedStep, place: int, plugin: str, weight: int) -> Attempt:
@@ -249,13 +259,13 @@ def _node(
         labels=info.node.labels if info.node is not None else {},
         looked_at=looked_at,
         status=status,
-        filters=tuple(_filters(plain, info, there)) if is_judged else (),
-        amounts=_amounts(plain, info, there, status) if is_judged and status.is_rejected else None,
+        filters=tuple(filters_of(plain, info, there)) if is_judged else (),
+        amounts=amounts_of(plain, info, there, status) if is_judged and status.is_rejected else None,
         trial=trials.of(info) if trials is not None else None,
     )
 
 
-def _filters(plain: Cycle, info: NodeInfo, nominated: Sequence[PodInfo]) -> Iterator[tuple[str, Status]]:
+def filters_of(plain: Cycle, info: NodeInfo, nominated: Sequence[PodInfo]) -> Iterator[tuple[str, Status]]:
     """Each filter by itself: with the pods nominated to the node, then without them."""
     ways = [(plain.state, info)]
     if nominated:
@@ -272,7 +282,9 @@ def _filters(plain: Cycle, info: NodeInfo, nominated: Sequence[PodInfo]) -> Iter
         yield plugin.name, said if said.is_success else refusal(plugin.name, said)
 
 
-def _amounts(plain: Cycle, info: NodeInfo, nominated: Sequence[PodInfo], status: Status) -> tuple[Amounts, ...] | None:
+def amounts_of(
+    plain: Cycle, info: NodeInfo, nominated: Sequence[PodInfo], status: Status
+) -> tuple[Amounts, ...] | None:
     """What was asked of the node and what there was, of the plugin that refused it; with those nominated to it."""
     teller = plain.profile.amounts_tellers.get(status.plugin)
     if teller is None or status.code is Code.Error:

@@ -44,6 +44,16 @@ _ACTION_TEXT = {
     ActionType.UPDATE: "Update",
     ActionType.ALL: "All",
 }
+_UPDATES = [each for each in ActionType if each & ActionType.UPDATE and each.bit_count() == 1]
+
+
+def action_texts(action: ActionType) -> tuple[str, ...]:
+    """The words for an action, of combined ones several; all updates together are one."""
+    if action in _ACTION_TEXT:
+        return (_ACTION_TEXT[action],)
+    whole = action & ActionType.UPDATE == ActionType.UPDATE
+    parts = [ActionType.ADD, ActionType.DELETE, *([ActionType.UPDATE] if whole else _UPDATES)]
+    return tuple(_ACTION_TEXT[part] for part in parts if action & part)
 
 
 class EventResource(StrEnum):

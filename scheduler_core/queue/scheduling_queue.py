@@ -228,11 +228,15 @@ class SchedulingQueue:
             counts_gated = self.move_request_cycle != self.active.scheduling_cycle
         earliest = self.unschedulable.earliest(gated=counts_gated)
         if earliest is not None:
-            first = earliest + self.options.max_in_unschedulable_us + 1
-            tick = max(-(-first // LEFTOVER_FLUSH_INTERVAL_US), self._last_leftover_tick + 1)
-            leftover = tick * LEFTOVER_FLUSH_INTERVAL_US
+            tick = self._last_leftover_tick + 1
+            leftover = max(self.left_over_at(earliest), tick * LEFTOVER_FLUSH_INTERVAL_US)
             due = leftover if due is None else min(due, leftover)
         return due
+
+    def left_over_at(self, since: int) -> int:
+        """When the flush of unschedulable pods moves one that has been among them since then."""
+        first = since + self.options.max_in_unschedulable_us + 1
+        return -(-first // LEFTOVER_FLUSH_INTERVAL_US) * LEFTOVER_FLUSH_INTERVAL_US
 
     def close(self) -> None:
         """Nothing is in flight any more; what is queued may still be popped. Closing twice is a fault."""
