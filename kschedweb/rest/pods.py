@@ -1,5 +1,7 @@
 """Pods: one with its manifest, its attempts and history, and which ones are pending and why."""
 
+from contextlib import nullcontext
+
 from rest_framework.request import Request
 
 from kschedweb import views
@@ -11,6 +13,8 @@ from kschedweb.common.errors import NotFoundError
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
+from kschedweb.scheduling.past import asking, telling
+from kschedweb.scheduling.past.pending import pod_why
 from kschedweb.traces import selectors
 from kschedweb.views import given
 from scheduler_core.apiserver.printing.pods import pod_state
@@ -98,6 +102,21 @@ class PodHistoryView(StandingView):
             if uid is None:
                 raise NotFoundError("no pod of this name is there or was ever tried", namespace=namespace, name=name)
             return views.PodHistory(uid, shown.pod_history(uid, query.limit))
+
+
+class PodWhyView(RestView):
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodWhyQuery
+    ) -> views.PodWhy:
+        """Say why a pod has no node: what keeps it from nodes, what it waits for, and since which change.
+
+        Its last attempt is made again, and the pod is tried at positions of the change log, up to 20 seconds. Refused
+        with 410 where that moment has been cleared away, with 429 where four requests are in the past already; with
+        `again=false` the record alone answers. 422 for a pod that has a node.
+        """
+        with asking.turn() if query.again else nullcontext():
+            told = pod_why(cluster_id=cluster_id, namespace=namespace, name=name, **given(query))
+        return telling.pod_why_view(told)
 
 
 class PendingView(StandingView):

@@ -6,30 +6,35 @@ Every plugin is asked about every node, whatever the others said of it, on a sta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
-import msgspec
+from msgspec.structs import replace
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.config import names
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.filtering import nominated_that_count
 from scheduler_core.cycle.runner import PlainRunner
 from scheduler_core.explain.again import amounts_of, cycle_witnessed, filters_of
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.runtime import refusal
 from scheduler_core.model.amounts import AmountKind, Amounts
 from scheduler_core.model.effects import Effects
 from scheduler_core.model.events import ClusterEvent
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import Diagnosis, QueuedPodInfo
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.recorded import RecordedStep
 from scheduler_core.scheduler.schedule_one import open_cycle
 from scheduler_core.scheduler.scheduler import Scheduler
 
 _RUNNER = PlainRunner()
+_CORDON = frozenset({names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION})
 _BY_NUMBER = frozenset({AmountKind.RESOURCE, AmountKind.LIMIT})
 
 Reason = tuple[str, str]
@@ -126,9 +131,10 @@ def judged(cycle: Cycle, limit: int) -> Judged:
         there = nominated.get(place, ())
         refusals = dict(everywhere)
         refusals |= {plugin: status for plugin, status in filters_of(plain, info, there) if not status.is_success}
+        _uncordon(plain, info, refusals)
         asked = refusals.keys() - everywhere.keys()
-        for plugin, names in named.items():
-            if info.name not in names and plugin not in refusals:
+        for plugin, left in named.items():
+            if info.name not in left and plugin not in refusals:
                 refusals[plugin] = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugin}]", plugin=plugin)
         found = list(dict.fromkeys((plugin, text) for plugin, each in refusals.items() for text in _reasons(each)))
         nodes.update(found)
@@ -161,7 +167,7 @@ def wakers(engine: Engine, profile: str, plugins: frozenset[str]) -> tuple[Waker
 
 def _plain(cycle: Cycle) -> Cycle:
     """The same with a state of its own, of the node form."""
-    return msgspec.structs.replace(cycle, state=CycleState(), diagnosis=Diagnosis())
+    return replace(cycle, state=CycleState(), diagnosis=Diagnosis())
 
 
 def _pre_filters(plain: Cycle) -> tuple[dict[str, Status], dict[str, frozenset[str]]]:
@@ -182,6 +188,21 @@ def _pre_filters(plain: Cycle) -> tuple[dict[str, Status], dict[str, frozenset[s
     return everywhere, named
 
 
+def _uncordon(plain: Cycle, info: NodeInfo, refusals: dict[str, Status]) -> None:
+    """A cordon brings a taint, and goes with it: what is refused for the taint alone is refused for the cordon."""
+    if not refusals.keys() >= _CORDON or info.node is None:
+        return
+    spec = info.node.spec
+    others = tuple(taint for taint in info.node.taints if taint != UNSCHEDULABLE_TAINT)
+    bare = NodeInfo(lambda: 0, replace(info.node, spec=replace(spec, taints=others)))
+    (tolerates,) = (each for each in plain.profile.filter if each.name == names.TAINT_TOLERATION)
+    said = tolerates.filter(plain.state, plain.pod, bare)
+    if said.is_success:
+        del refusals[names.TAINT_TOLERATION]
+    else:
+        refusals[names.TAINT_TOLERATION] = refusal(names.TAINT_TOLERATION, said)
+
+
 def _reasons(status: Status) -> tuple[str, ...]:
     return tuple(status.reasons) or (status.message,)
 
@@ -196,12 +217,16 @@ def _distance(near: Near) -> tuple[bool, Fraction]:
     return not lacks, max(lacks, default=Fraction(0))
 
 
+def _with_taint(plugin: str) -> Iterable[str]:
+    return _CORDON if plugin == names.NODE_UNSCHEDULABLE else (plugin,)
+
+
 def _doubt(cycle: Cycle, fit: list[str], near: tuple[Near, ...]) -> str:
     """Run the filters as the engine does: over all nodes, and without the plugin that alone keeps a node away."""
     if list(fitting(cycle)) != fit:
         return f"{len(fit)} nodes fit by each filter, {len(list(fitting(cycle)))} by the engine"
     without: Mapping[str, list[str]] = {
-        plugin: list(fitting(msgspec.structs.replace(cycle, profile=cycle.profile.without(plugin))))
+        plugin: list(fitting(replace(cycle, profile=cycle.profile.without(*_with_taint(plugin)))))
         for plugin in {each.plugin for each in near}
     }
     for each in near:

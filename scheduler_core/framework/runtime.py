@@ -154,12 +154,12 @@ class Framework:
         changed._score_plans = {}
         return changed
 
-    def without(self, plugin: str) -> Framework:
-        """The same plugins, of which this one keeps no pod from any node."""
+    def without(self, *plugins: str) -> Framework:
+        """The same plugins, of which these keep no pod from any node."""
         changed = copy.copy(self)
-        changed.pre_filter = [each for each in self.pre_filter if each.name != plugin]
-        changed.filter = [each for each in self.filter if each.name != plugin]
-        changed.pre_filter_extensions = [each for each in self.pre_filter_extensions if each.name != plugin]
+        changed.pre_filter = [each for each in self.pre_filter if each.name not in plugins]
+        changed.filter = [each for each in self.filter if each.name not in plugins]
+        changed.pre_filter_extensions = [each for each in self.pre_filter_extensions if each.name not in plugins]
         changed._filter_plans = {}
         return changed
 

@@ -6,11 +6,13 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_core.explain import pending
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.points import PreFilterPlugin
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.scheduler import checkpoint
 from tests.builders import make_node, make_pod
 from tests.core.scheduler.harness import profile, start
@@ -31,6 +33,8 @@ def random_nodes(draws: Random) -> list[Any]:
             node.taint("only", effect=draws.choice(["NoSchedule", "NoExecute", "PreferNoSchedule"]))
         if draws.random() < 0.3:
             node.unschedulable()
+            if draws.random() < 0.7:
+                node.taint("node.kubernetes.io/unschedulable")  # as the API server does
         nodes.append(node)
     return nodes
 
@@ -56,6 +60,15 @@ def random_pod(draws: Random, name: str) -> Any:
     return pod
 
 
+def uncordoned(info: Any) -> Any:
+    """The node without the taint that its cordon brings; that of a node without a cordon counts."""
+    if not info.node.spec.unschedulable:
+        return info
+    taints = tuple(each for each in info.node.taints if each.key != "node.kubernetes.io/unschedulable")
+    spec = msgspec.structs.replace(info.node.spec, taints=taints)
+    return NodeInfo(lambda: 0, msgspec.structs.replace(info.node, spec=spec))
+
+
 def by_hand(cycle: Any) -> list[set[tuple[str, str]]]:
     """Of each node the reasons of all plugins, each asked as if it were the only one."""
     infos = cycle.view.infos
@@ -72,7 +85,8 @@ def by_hand(cycle: Any) -> list[set[tuple[str, str]]]:
                     reasons.update((name, reason) for reason in status.reasons)
                 continue
         for info, reasons in zip(infos, found, strict=True):
-            said = plugin.filter(state, cycle.pod, info).reasons if plugin in cycle.profile.filter else ()
+            there = uncordoned(info) if name == "TaintToleration" else info
+            said = plugin.filter(state, cycle.pod, there).reasons if plugin in cycle.profile.filter else ()
             reasons.update((name, reason) for reason in said)
             is_left_out = result is not None and result.node_names is not None and info.name not in result.node_names
             if is_left_out and not said:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from kschedweb.common.errors import InvalidError, NotFoundError
 from kschedweb.scheduling.past import comparing, journal, moments, stores, walking
@@ -13,10 +16,15 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import EngineStep
 from scheduler_core.errors import CoreError
-from scheduler_core.explain import again
+from scheduler_core.explain import again, pending
 from scheduler_core.explain.again import Wanted
-from scheduler_core.model.effects import Attempt
+from scheduler_core.explain.pending import Judged
+from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.observed import Observation
+from scheduler_core.scheduler.recorded import RecordedStep
+from scheduler_core.scheduler.scheduler import Scheduler
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +56,20 @@ def attempt_again(*, cluster_id: int, seq: int, wanted: Wanted) -> Again:
     where the record does not suffice; InvalidError for a node that was not there.
     """
     before = _before(cluster_id, seq, wanted)
-    step, piece, place = before.step, before.piece, before.place
-    try:
-        with walking.without_collecting():
-            effects, observation = again.attempt_again(*before.walker.asked(step, piece), place, wanted)
-    except CoreError as error:
-        other = Difference(step.run, step.step, seq, "", "step", "was made", str(error))
-        return Again(None, None, other)
-    if len(effects.attempts) <= place:
-        other = Difference(step.run, step.step, seq, "", "cycles", str(place + 1), str(len(effects.attempts)))
-        return Again(None, None, other)
-    made = effects.attempts[place]
-    found = comparing.attempt_difference(made, seq, step, piece)
-    if found is None and observation is not None and (against := again.contradiction(observation, made)) is not None:
-        field, then, now = against
-        found = Difference(step.run, step.step, seq, made.pod_key, field, comparing.text(then), comparing.text(now))
-    return Again(made, observation, found)
+    made, seen, found = _made(before, seq, partial(again.attempt_again, wanted=wanted))
+    if made is not None and found is None and seen is not None:
+        against = again.contradiction(seen, made)
+        found = None if against is None else _difference(before, seq, made.pod_key, *against)
+    return Again(made, seen, found)
+
+
+def attempt_judged(*, cluster_id: int, seq: int, limit: int) -> tuple[Judged | None, Difference | None]:
+    """Make a stored attempt again and judge its pod against every node; raises as `attempt_again`."""
+    before = _before(cluster_id, seq, Wanted())
+    made, judged, found = _made(before, seq, partial(pending.attempt_judged, limit=limit))
+    if made is not None and found is None and judged is not None and judged.doubt:
+        found = _difference(before, seq, made.pod_key, "nodes", judged.doubt, "")
+    return judged, found
 
 
 def attempt_with(*, cluster_id: int, seq: int, plugin: str, weight: int) -> Attempt:
@@ -74,6 +80,27 @@ def attempt_with(*, cluster_id: int, seq: int, plugin: str, weight: int) -> Atte
     before = _before(cluster_id, seq, Wanted())
     with walking.without_collecting():
         return again.attempt_with(*before.walker.asked(before.step, before.piece), before.place, plugin, weight)
+
+
+def _made(
+    before: _Before, seq: int, make: Callable[[Scheduler, RecordedStep, int], tuple[Effects, T | None]]
+) -> tuple[Attempt | None, T | None, Difference | None]:
+    """The attempt, what was seen of it, and the first difference from its record."""
+    step, piece, place = before.step, before.piece, before.place
+    try:
+        with walking.without_collecting():
+            effects, seen = make(*before.walker.asked(step, piece), place)
+    except CoreError as error:
+        return None, None, _difference(before, seq, "", "step", "was made", str(error))
+    if len(effects.attempts) <= place:
+        return None, None, _difference(before, seq, "", "cycles", place + 1, len(effects.attempts))
+    made = effects.attempts[place]
+    return made, seen, comparing.attempt_difference(made, seq, step, piece)
+
+
+def _difference(before: _Before, seq: int, pod: str, field: str, then: object, now: object) -> Difference:
+    step = before.step
+    return Difference(step.run, step.step, seq, pod, field, comparing.text(then), comparing.text(now))
 
 
 def _before(cluster_id: int, seq: int, wanted: Wanted) -> _Before:

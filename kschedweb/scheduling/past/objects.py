@@ -75,6 +75,10 @@ class Objects:
     def ordered(self) -> Iterator[tuple[Key, tuple[int, bytes]]]:
         return iter(sorted(self.texts.items(), key=lambda each: _ORDER.get(each[0][0], 1)))
 
+    def copy(self) -> Objects:
+        """The same, which may be led on by itself."""
+        return Objects(self.cluster_id, self.rv, dict(self.texts))
+
     def advance(self, rv: int) -> None:
         """Go on to a later position; HistoryCutError, ClusterGoneError."""
         while self.rv < rv:

@@ -1,17 +1,20 @@
-"""An attempt made again, and why it chose its node, as views tell it."""
+"""An attempt made again, why it chose its node, and why a pod has none, as views tell it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from kschedweb import views
 from kschedweb.scheduling.past.attempts import Again
 from kschedweb.scheduling.past.comparing import Difference
+from kschedweb.scheduling.past.pending import PodTold, Preempted, Waiting
 from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
+from scheduler_core.explain.pending import Judged
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import PreemptionRecord, ScoreRows
+from scheduler_core.model.events import action_texts
 from scheduler_core.model.observed import DomainCounts, Observation, Trial
 
 MOST_DOMAINS = 200  # of one rule
@@ -60,6 +63,61 @@ def why_view(seq: int, told: Told) -> views.NodeWhy:
         turn=None if why.turn is None else views.view_of(views.WeightTurn, why.turn),
         without=why.without,
         difference=_difference(told.difference),
+    )
+
+
+def pod_why_view(told: PodTold) -> views.PodWhy:
+    """Why a pod has no node."""
+    waiting, judged = told.waiting, told.judged
+    return views.PodWhy(
+        uid=told.pod.uid,
+        attempt=None if told.attempt is None else told.attempt.seq,
+        since=None if told.since is None else views.view_of(views.PendingSince, told.since),
+        waits=None if waiting is None else _waits(waiting),
+        preemption=None if told.preempted is None else _preemption(told.preempted),
+        rv=told.rv,
+        judged=None if judged is None else _judged(judged, told.made_again),
+        turning=None if told.turning is None else views.view_of(views.Turning, told.turning),
+        difference=_difference(told.difference),
+    )
+
+
+def _waits(waiting: Waiting) -> views.PodWaits:
+    row = waiting.row
+    return views.PodWaits(
+        queue=cast(views.QueueName, str(row.queue)),
+        since=row.since,
+        plugins=row.plugins,
+        retried_at=waiting.retried_at,
+        wakers=[
+            views.Waker(each.plugin, each.event.resource.value, action_texts(each.event.action), each.has_hint)
+            for each in waiting.wakers
+        ],
+    )
+
+
+def _preemption(found: Preempted) -> views.PreemptionTold:
+    return views.PreemptionTold(
+        outcome=found.outcome,  # type: ignore[arg-type]
+        message=found.message,
+        potential=found.potential,
+        candidates=found.candidates,
+        node=found.node,
+        victims=found.victims,
+        refusals=[views.PreemptionRefusal(reason, nodes) for reason, nodes in found.refusals],
+    )
+
+
+def _judged(judged: Judged, made_again: bool) -> views.PodJudged:
+    return views.PodJudged(
+        made_again=made_again,
+        nodes=judged.nodes,
+        fitting=judged.fitting,
+        reasons=[views.view_of(views.KeepingReason, each) for each in judged.reasons],
+        near=[
+            views.NearNode(each.node, each.plugin, each.reason, _amounts(each.amounts) or []) for each in judged.near
+        ],
+        num_near=judged.num_near,
     )
 
 

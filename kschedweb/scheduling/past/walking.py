@@ -157,6 +157,15 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
+def bare_engine(cluster: Cluster, version: int) -> Scheduler:
+    """An engine of a version of the configuration that knows no objects yet; NotReplayableError.
+
+    It has the feature gates of this service, and extenders that never answer.
+    """
+    with without_collecting():
+        return Walker(cluster)._build(version, None)
+
+
 def start_before(cluster: Cluster, target: Place) -> Walker:
     """The walker from which the fewest steps lead to a step; NotReplayableError, HistoryCutError, ClusterGoneError."""
     if cluster.is_mirror:

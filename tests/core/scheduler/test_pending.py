@@ -61,6 +61,19 @@ def test_each_reason_counts_all_nodes_and_those_it_alone_keeps_away() -> None:
     assert [(each.node, each.reason) for each in judged.near] == [("n1", CPU), ("n3", CORDONED)]
 
 
+def test_cordon_and_its_taint_are_one_reason_and_other_taints_are_another() -> None:
+    cordoned = [node(name).unschedulable().taint("node.kubernetes.io/unschedulable") for name in ("n1", "n2")]
+    cordoned[1].taint("only")
+    judged = of(cordoned, make_pod("it"))
+    assert told(judged) == [
+        ("NodeUnschedulable", CORDONED, 2, 1),
+        ("TaintToleration", "node(s) had untolerated taint {only: }", 1, 0),
+    ]
+    assert [each.node for each in judged.near] == ["n1"]
+    tainted = of([node("n1").taint("node.kubernetes.io/unschedulable")], make_pod("it"))
+    assert [each.plugin for each in tainted.reasons] == ["TaintToleration"]
+
+
 def test_two_reasons_of_one_plugin_are_two() -> None:
     large = make_node("n2").capacity(cpu="16", memory="8Gi", pods="10")
     judged = of([node("n1"), large], big().req(cpu="8", memory="9Gi"))
