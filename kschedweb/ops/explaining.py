@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.figures import amount_text, sentence
+from kschedweb.ops.pending import told_pod
 from kschedweb.ops.telling import number_of
 from scheduler_core.explain.in_vain import REMEDY
 
-Amounts = Mapping[str, Any]
 MOST_ATTEMPTS = 1_000  # of a pod, among which one that chose a node is looked for
 NOT_AGAIN = ("gone", "not_replayable", "too_many")  # codes of refusals to make an attempt again
-_BYTES = ("memory", "ephemeral-storage")
+MOST_NEAR = 10  # nodes one reason away
+HAS_NODE_OR_GONE = ("invalid", "not_found")
 
 
 def why(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -52,7 +54,9 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
             print(json.dumps(attempt))
             return 0
         print("\n".join([*told(attempt), *_in_vain(client, f"{path}/pods/{pod}")]))
-        return _of_node(client, path, attempt, "", is_json=False) if attempt["node_name"] else 0
+        if attempt["node_name"]:
+            return _of_node(client, path, attempt, "", is_json=False)
+        return _of_pending(client, f"{path}/pods/{pod}/why")
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return 1
@@ -93,6 +97,23 @@ def _of_node(client: Client, path: str, attempt: Mapping[str, Any], other: str, 
         _, said = client.call("GET", f"{asked}again=false")
         print(f"ksched: of its record alone: {refusal}", file=sys.stderr)
     print(json.dumps(said) if is_json else "\n".join(told_why(said)))
+    return 0 if said["difference"] is None else 1
+
+
+def _of_pending(client: Client, path: str) -> int:
+    """Print why a pod has no node, as far as it is told; 1 where the attempt made again is another."""
+    try:
+        _, said = client.call("GET", f"{path}?limit={MOST_NEAR}")
+    except Refused as refusal:
+        code = refusal.answer.get("code")
+        if code in HAS_NODE_OR_GONE:
+            return 0  # what became of the attempt is told
+        if code not in NOT_AGAIN:
+            raise
+        _, said = client.call("GET", f"{path}?again=false")
+        print(f"ksched: of its record alone: {refusal}", file=sys.stderr)
+    for line in told_pod(said):
+        print(line)
     return 0 if said["difference"] is None else 1
 
 
@@ -244,69 +265,6 @@ def _asked_by(asked: Mapping[str, Any]) -> str:
         return nearest
     span = ""
     if least != most:
-        span = f" ask {_amount(about['subject'], least)} to {_amount(about['subject'], most)} of {about['subject']}"
+        subject = about["subject"]
+        span = f" ask {amount_text(subject, least)} to {amount_text(subject, most)} of {subject}"
     return f"{asked['pods']:,} pods{span}; {nearest}"
-
-
-def sentence(about: Amounts) -> str:
-    """What was asked and what there was of one subject."""
-    subject, node, pod = about["subject"], about["node"], about["pod"] or "another pod"
-    is_one = about["nodes"] == 1
-    nodes = number_of(about["nodes"], "node")
-    named = node if is_one else f"{nodes} such as {node}"
-    match about["kind"]:
-        case "resource":
-            return _lack(about)
-        case "pods":
-            return f"all places for pods are taken; {node} has {about['capacity']}"
-        case "taint" | "cordon":
-            return f"not tolerated: {subject}, on {named}"
-        case "label":
-            return f"wanted: {subject}; on {node if is_one else nodes}: {_values(about) or 'others'}"
-        case "port" | "disk":
-            return f"{subject} is taken on {'' if is_one else f'{nodes}; on '}{node} by {pod}"
-        case "spread":
-            fewest = f"the emptiest has {about['there']}, maxSkew is {about['asked']}"
-            return f"{subject}: {fewest}; too full on {node if is_one else nodes}: {_values(about)}"
-        case "near":
-            return f"{subject}: {number_of(about['there'], 'such pod')} in all, none near {named}"
-        case "apart" | "keptApart":
-            return f"{subject}: {pod} stands against {node}{'' if is_one else f', one of {nodes}'}"
-        case "limit":
-            return f"asks {about['asked']} of {subject}, most left {about['there']} of {about['capacity']} on {node}"
-        case "claim":
-            return f"{subject} is used by {pod}"
-        case "noKey":
-            return f"no label {subject} on {named}"
-        case "volume":
-            return f"cannot be reached from {named}: {subject}"
-    return f"{subject}: {named}"
-
-
-def _lack(about: Amounts) -> str:
-    """How much is asked of a resource, the most that is free, and of nodes that lack nothing else the nearest."""
-    subject, asked, only = about["subject"], about["asked"], about["only"]
-    text = f"asks {_amount(subject, asked)}, most free {_amount(subject, about['there'])} on {about['node']}"
-    if not only:
-        return text
-    lack, nearest = _amount(subject, asked - about["nearest"]), about["nearest_node"]
-    if only == 1:
-        return f"{text}; {nearest} lacks only {subject}, by {lack}"
-    return f"{text}; {only:,} lack only {subject}, the nearest by {lack} ({nearest})"
-
-
-def _values(about: Amounts) -> str:
-    values = [f"{each['value']} ({each['count']:,})" for each in about["values"]]
-    values += [number_of(about["others"], "more value")] if about["others"] else []
-    return ", ".join(values + ([f"no such label ({about['without']:,})"] if about["without"] else []))
-
-
-def _amount(resource: str, value: int) -> str:
-    """CPU in cores, or thousandths below one; bytes with a unit only where it divides them."""
-    if resource == "cpu":
-        return f"{value}m" if 0 < abs(value) < 1000 else str(value / 1000).removesuffix(".0")
-    if resource in _BYTES or resource.startswith("hugepages-"):
-        for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
-            if value and value % size == 0:
-                return f"{value // size:,}{unit}"
-    return f"{value:,}"

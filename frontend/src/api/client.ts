@@ -153,6 +153,13 @@ export const api = {
         params: { path: podAt(id, key), query: { limit } },
       }),
     ),
+  /** Why it has no node: of its record, or of its last attempt made again. */
+  podWhy: (id: number, key: string, again: boolean) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/why", {
+        params: { path: podAt(id, key), query: { again } },
+      }),
+    ),
   /** One attempt with a page of its matrix; in the past without what there is now. */
   attempt: (id: number, seq: number, query: MatrixQuery) =>
     answerOf(

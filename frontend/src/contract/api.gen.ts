@@ -635,6 +635,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/pods/{namespace}/{name}/why": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say why a pod has no node: what keeps it from nodes, what it waits for, and since which change.
+         * @description Its last attempt is made again, and the pod is tried at positions of the change log, up to 20 seconds. Refused
+         *     with 410 where that moment has been cleared away, with 429 where four requests are in the past already; with
+         *     `again=false` the record alone answers. 422 for a pod that has a node.
+         */
+        readonly get: operations["PodWhy_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/preemptions": {
         readonly parameters: {
             readonly query?: never;
@@ -3693,6 +3715,23 @@ export interface components {
             /** @default 200 */
             readonly buckets?: number;
         };
+        /** @description A reason that keeps the pod from nodes. */
+        readonly KeepingReason: {
+            readonly plugin: string;
+            readonly reason: string;
+            /** @description that it keeps the pod from, others or not */
+            readonly nodes: number;
+            /** @description that the pod would fit on but for it */
+            readonly alone: number;
+        };
+        /** @description A node that one reason alone keeps the pod from. */
+        readonly NearNode: {
+            readonly node: string;
+            readonly plugin: string;
+            readonly reason: string;
+            /** @description what the pod asks there and what there is, where that is counted */
+            readonly amounts: readonly components["schemas"]["Amounts"][];
+        };
         /** @description The totals of two nodes. */
         readonly NodeTotals: {
             readonly node: number;
@@ -3749,6 +3788,17 @@ export interface components {
             /** @description the first thing that came out otherwise when it was made again; null: nothing */
             readonly difference: components["schemas"]["HistoryDifference"] | null;
         };
+        /** @description The first of the unbroken series of attempts in vain. */
+        readonly PendingSince: {
+            /** Format: date-time */
+            readonly at: string;
+            /** @description of that attempt */
+            readonly seq: number;
+            /** @description in the series */
+            readonly attempts: number;
+            /** @description earlier ones are not stored any more: it may be pending longer */
+            readonly is_cut: boolean;
+        };
         /** @description A plugin that tells the two nodes apart. */
         readonly PluginPart: {
             readonly plugin: string;
@@ -3759,6 +3809,138 @@ export interface components {
             readonly other: number;
             /** @description weight times the difference of both: how much more the chosen node got */
             readonly difference: number;
+        };
+        /** @description The pod against every node, each plugin asked about each of them. */
+        readonly PodJudged: {
+            /** @description of the last attempt made again; false: of what was stored at `rv` */
+            readonly made_again: boolean;
+            readonly nodes: number;
+            readonly fitting: number;
+            /** @description those that alone keep away most first */
+            readonly reasons: readonly components["schemas"]["KeepingReason"][];
+            /** @description nodes one reason away: those lacking the smallest share of what is asked first, then those that lack nothing counted; each was tried again without that plugin, and fits */
+            readonly near: readonly components["schemas"]["NearNode"][];
+            /** @description of all these nodes */
+            readonly num_near: number;
+        };
+        /** @description Where the scheduler keeps the pod now, and what it waits for. */
+        readonly PodWaits: {
+            /** @enum {unknown} */
+            readonly queue: "" | "active" | "assumed" | "backoff" | "errorBackoff" | "gated" | "unschedulable" | "waiting";
+            /** Format: date-time */
+            readonly since: string;
+            /** @description that rejected it */
+            readonly plugins: readonly string[];
+            /** @description when it is retried at the latest; null: at once, or not before an event */
+            readonly retried_at: string | null;
+            readonly wakers: readonly components["schemas"]["Waker"][];
+        };
+        /** @description Why a pod has no node. */
+        readonly PodWhy: {
+            readonly uid: string;
+            /** @description position of the last attempt in the engine log; null: never tried */
+            readonly attempt: number | null;
+            readonly since: components["schemas"]["PendingSince"] | null;
+            /** @description null: the scheduler does not keep it */
+            readonly waits: components["schemas"]["PodWaits"] | null;
+            /** @description null: not known */
+            readonly preemption: components["schemas"]["PreemptionTold"] | null;
+            /** @description position of the change log that what follows is about; null: not tried */
+            readonly rv: number | null;
+            /** @description null: the attempt ended before its filters, or is not made again */
+            readonly judged: components["schemas"]["PodJudged"] | null;
+            readonly turning: components["schemas"]["Turning"] | null;
+            /** @description the first thing that came out otherwise when it was made again; null: nothing */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+        };
+        /** @description How much is wanted, and of which moment. */
+        readonly PodWhyQuery: {
+            /**
+             * @description make the last attempt again; false: what its record says
+             * @default true
+             */
+            readonly again?: boolean;
+            /**
+             * @description try the pod on what is stored now, and not as of its last attempt
+             * @default false
+             */
+            readonly now?: boolean;
+            /**
+             * @description nodes one reason away that are told of
+             * @default 20
+             */
+            readonly limit?: number;
+        };
+        /** @description Why nodes tried for victims would not do. */
+        readonly PreemptionRefusal: {
+            readonly reason: string;
+            readonly nodes: number;
+        };
+        /** @description What preemption came to in the last attempt. */
+        readonly PreemptionTold: {
+            /**
+             * @description found: victims; failed: none on any node; noHelp: evictions could lift no node's rejection; never: the pod's policy; terminating: victims of it are still leaving the node it is nominated to; other: the message; notAsked: no plugin was asked
+             * @enum {unknown}
+             */
+            readonly outcome: "failed" | "found" | "never" | "noHelp" | "notAsked" | "other" | "terminating";
+            readonly message: string;
+            /** @description nodes whose rejection evictions could lift */
+            readonly potential: number;
+            /** @description nodes where the pod would fit in the place of others */
+            readonly candidates: number;
+            /** @description that was chosen */
+            readonly node: string;
+            /** @description namespace/name, in the order of their eviction */
+            readonly victims: readonly string[];
+            /** @description of nodes tried in vain, the most frequent first */
+            readonly refusals: readonly components["schemas"]["PreemptionRefusal"][];
+        };
+        /** @description Since which change the pod fits nowhere, tried on the cluster as it was stored, without extenders. */
+        readonly Turning: {
+            /**
+             * @description entry: that one; fits: it fits at `until` by what is stored; never: at none of the positions tried, back to the first; cut: the same, back to where history begins; late: the time was over; unproven: another engine says otherwise
+             * @enum {unknown}
+             */
+            readonly verdict: "cut" | "entry" | "fits" | "late" | "never" | "unproven";
+            /** @description position of the change log from which on it was looked for backwards */
+            readonly until: number;
+            /** @description how often the pod was tried */
+            readonly runs: number;
+            /** @description the entry that created the pod; null: it is not in the log any more */
+            readonly created: number | null;
+            /** @description whether the pod fitted when it was created; null: that was not tried */
+            readonly fitted_then: boolean | null;
+            /** @description where history begins */
+            readonly begins: number;
+            /** @description proven by two runs of another engine: just before it, and with it */
+            readonly turn: components["schemas"]["TurningEntry"] | null;
+        };
+        /** @description The entry of the change log with which the pod fits nowhere. */
+        readonly TurningEntry: {
+            readonly rv: number;
+            readonly kind: string;
+            readonly namespace: string;
+            readonly name: string;
+            readonly operation: string;
+            readonly actor: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description nodes that the pod fits on just before it */
+            readonly fitting: number;
+            /** @description the first of them */
+            readonly node: string;
+            /** @description the pod was there; false: one like it would have fitted */
+            readonly existed: boolean;
+        };
+        /** @description An event that makes a plugin reconsider its rejection of the pod. */
+        readonly Waker: {
+            readonly plugin: string;
+            /** @description kind of the object; Pod: one on a node, or the pod itself; *: all */
+            readonly resource: string;
+            /** @description Add, Delete, Update, UpdateNodeLabel, …; All */
+            readonly actions: readonly string[];
+            /** @description the plugin looks at what happened first, and may let the pod wait on */
+            readonly has_hint: boolean;
         };
         /** @description The smallest change of one plugin's weight that would have turned the decision; the engine tried it. */
         readonly WeightTurn: {
@@ -4100,9 +4282,21 @@ export type TimelineBeginning = components['schemas']['TimelineBeginning'];
 export type TimelineBucket = components['schemas']['TimelineBucket'];
 export type TimelineConfiguration = components['schemas']['TimelineConfiguration'];
 export type TimelineQuery = components['schemas']['TimelineQuery'];
+export type KeepingReason = components['schemas']['KeepingReason'];
+export type NearNode = components['schemas']['NearNode'];
 export type NodeTotals = components['schemas']['NodeTotals'];
 export type NodeWhy = components['schemas']['NodeWhy'];
+export type PendingSince = components['schemas']['PendingSince'];
 export type PluginPart = components['schemas']['PluginPart'];
+export type PodJudged = components['schemas']['PodJudged'];
+export type PodWaits = components['schemas']['PodWaits'];
+export type PodWhy = components['schemas']['PodWhy'];
+export type PodWhyQuery = components['schemas']['PodWhyQuery'];
+export type PreemptionRefusal = components['schemas']['PreemptionRefusal'];
+export type PreemptionTold = components['schemas']['PreemptionTold'];
+export type Turning = components['schemas']['Turning'];
+export type TurningEntry = components['schemas']['TurningEntry'];
+export type Waker = components['schemas']['Waker'];
 export type WeightTurn = components['schemas']['WeightTurn'];
 export type WhyQuery = components['schemas']['WhyQuery'];
 export type Workload = components['schemas']['Workload'];
@@ -5767,6 +5961,45 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodHistory"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodWhy_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description make the last attempt again; false: what its record says */
+                readonly again?: boolean;
+                /** @description nodes one reason away that are told of */
+                readonly limit?: number;
+                /** @description try the pod on what is stored now, and not as of its last attempt */
+                readonly now?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodWhy"];
                 };
             };
             /** @description Refused */

@@ -2,7 +2,8 @@
 
 The pod is tried on the cluster as it was *stored* at a position, nothing of which is changed: pods count on nodes
 once their binding is in the log, extenders are not asked. Where it fits need not hang together, so what is found is the
-turn nearest to the end that steps of doubled length find; each is proven by two runs of another engine.
+turn nearest to the end that steps of doubled length find, then those between them; it is proven by two runs of another
+engine.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice, pairwise
 
 import orjson
 
@@ -27,6 +29,7 @@ from scheduler_core.model import changes as core_changes
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 
 MOST_SECONDS = 20.0  # after which no further position is tried
+MOST_TRIED = 150  # positions, until one is found where the pod fits
 _NO_CYCLES = Budget(max_cycles=0)
 _RUNS_OF_PROOF = 2
 
@@ -125,10 +128,10 @@ def turning(cluster: Cluster, row: Pod, follower: Follower, *, until: int, versi
     begins, created = journal.begins(cluster.pk)[0], _created(row)
     if any(follower.fitting(objects_at(cluster.pk, until))):
         return Turning(Verdict.FITS, until, follower.runs, created, None, begins)
-    pod, upper, lower = follower.pod, until, None
+    pod, lower, unfit = follower.pod, None, [until]
     fitted_then = False if created == until else None
     ends_at = time.monotonic() + MOST_SECONDS
-    for rv in _back_from(until, created, begins):
+    for rv in islice(_back_from(until, created, begins), MOST_TRIED):
         if time.monotonic() > ends_at:
             return Turning(Verdict.LATE, until, follower.runs, created, fitted_then, begins)
         tried = objects_at(cluster.pk, rv)
@@ -137,10 +140,11 @@ def turning(cluster: Cluster, row: Pod, follower: Follower, *, until: int, versi
         if fits:
             lower = tried
             break
-        upper = rv
+        unfit.append(rv)
     if lower is None:
         verdict = Verdict.NEVER if begins == 0 else Verdict.CUT
         return Turning(verdict, until, follower.runs, created, fitted_then, begins)
+    upper = min(rv for rv in unfit if rv > lower.rv)
     while upper - lower.rv > 1:
         if time.monotonic() > ends_at:
             return Turning(Verdict.LATE, until, follower.runs, created, fitted_then, begins)
@@ -183,12 +187,20 @@ def _created(row: Pod) -> int | None:
 
 
 def _back_from(until: int, created: int | None, begins: int) -> Iterator[int]:
-    """Positions in steps of doubled length, where the pod was created among them, back to where history begins."""
-    length, came = 1, until
-    while came > begins:
+    """Positions in steps of doubled length, where the pod was created among them, back to where history begins.
+
+    Then those halfway between them, and so on, until all were there.
+    """
+    there = [until]
+    length = 1
+    while there[-1] > begins:
         rv = max(until - length, begins)
         length *= 2
-        if created is not None and rv < created < came:
+        if created is not None and rv < created < there[-1]:
+            there.append(created)
             yield created
+        there.append(rv)
         yield rv
-        came = rv
+    while halves := [(above + below) // 2 for above, below in pairwise(there) if above - below > 1]:
+        yield from halves
+        there = sorted((*there, *halves), reverse=True)

@@ -143,6 +143,7 @@ ROWS = [
     Row(f"{POD}/eviction", "POST", Role.OPERATOR, status=None, values=P1, body=lambda world: {}),
     _get(f"{POD}/attempts", values=P1),
     _get(f"{POD}/history", values=P1),
+    _get(f"{POD}/why", values=P1),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/again", status=404),

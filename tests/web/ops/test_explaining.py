@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.ops import explaining
+from kschedweb.ops import explaining, figures, pending
 from kschedweb.ops.client import Refused
 from scheduler_core.explain.in_vain import REMEDY
 from tests.cases import cases
@@ -33,14 +33,19 @@ ATTEMPT = {
 
 
 POD: dict[str, Any] = {"in_vain": []}
+POD_WHY: dict[str, Any] = {
+    "difference": None, "judged": None, "preemption": None, "since": None, "turning": None, "waits": None,
+}  # fmt: skip
 
 
 def service(*clusters: str, pod: Any = POD) -> Service:
-    """Answers with one attempt, and with that pod."""
+    """Answers with one attempt, with that pod, and with nothing more about why it is pending."""
 
     def answer(path: str, _: Any) -> Any:
         if "/attempts" in path:
             return {"results": [ATTEMPT] if "big" in path else []}
+        if "/why" in path:
+            return POD_WHY
         if isinstance(pod, Refused):
             raise pod
         return pod
@@ -51,7 +56,11 @@ def service(*clusters: str, pod: Any = POD) -> Service:
 def test_last_attempt_is_told_with_its_amounts(command: Command) -> None:
     one = service("c")
     said = command(explaining.why, one, "why", "shop/big")
-    assert one.paths == ["/api/clusters/1/pods/shop/big/attempts?limit=1", "/api/clusters/1/pods/shop/big"]
+    assert one.paths == [
+        "/api/clusters/1/pods/shop/big/attempts?limit=1",
+        "/api/clusters/1/pods/shop/big",
+        "/api/clusters/1/pods/shop/big/why?limit=10",
+    ]
     assert said.code == 0
     assert said.lines == [
         "shop/big: attempt 3, unschedulable",
@@ -152,7 +161,7 @@ def test_what_cannot_be_told_is_refused(
     ],
 )  # fmt: skip
 def test_each_kind_has_a_sentence(about: dict[str, Any], want: str) -> None:
-    assert explaining.sentence(NOTHING | about) == want
+    assert figures.sentence(NOTHING | about) == want
 
 
 def test_attempt_made_again_is_told_with_raw_scores() -> None:
@@ -288,3 +297,69 @@ def test_what_cannot_be_made_again_is_told_of_its_record(command: Command) -> No
     assert said.err == "ksched: of its record alone: history begins at 5.9\n"
     other = Refused("no", {"code": "invalid", "message": "", "extra": {}})
     assert command(explaining.why, Service(lambda path, _: placed(path, why=other)), "why", "shop/big").code == 1
+
+
+TURN = {
+    "rv": 12, "kind": "Node", "namespace": "", "name": "n1", "operation": "updated", "actor": "ann", "at": "T",
+    "fitting": 1, "node": "n1", "existed": True,
+}  # fmt: skip
+TURNING = {"verdict": "entry", "until": 20, "runs": 7, "begins": 3, "fitted_then": True, "turn": TURN}
+
+
+def test_why_a_pod_has_no_node_is_told() -> None:
+    judged = {
+        "nodes": 3, "fitting": 0, "num_near": 2,
+        "reasons": [{"plugin": "P", "reason": "no", "nodes": 3, "alone": 2}],
+        "near": [{"node": "n1", "reason": "no", "amounts": [CPU | {"only": 0}]},
+                 {"node": "n2", "reason": "no", "amounts": []}],
+    }  # fmt: skip
+    waits = {
+        "queue": "unschedulable", "since": "S", "retried_at": "R",
+        "wakers": [{"plugin": "P", "resource": "Node", "actions": ["Add", "UpdateNodeLabel"], "has_hint": True}],
+    }  # fmt: skip
+    told = {
+        "since": {"at": "S", "attempts": 2, "is_cut": True}, "turning": TURNING, "judged": judged,
+        "preemption": {"outcome": "failed", "potential": 2, "refusals": [{"nodes": 2, "reason": "still"}]},
+        "waits": waits, "difference": {"field": "f", "recorded": "a", "replayed": "b"},
+    }  # fmt: skip
+    assert list(pending.told_pod(told)) == [
+        "in vain since S: at least 2 attempts in a row",
+        "made unschedulable by entry 12: Node n1 updated by ann at T",
+        "  just before it fits on 1 node (n1), with it on none: proven by two runs",
+        "fits on 0 of 3 nodes; kept away, and by this reason alone:",
+        "       3       2  P: no",
+        "one reason away: 2 nodes, the nearest first",
+        "  n1: asks 31, most free 15.85 on n1",
+        "  n2: no",
+        "preemption: tried on 2 nodes in vain: 2 still",
+        "waits in unschedulable since S, tried again by R",
+        "  P: Node Add/UpdateNodeLabel, if its hint says so",
+        "different: f; recorded: a; again: b",
+    ]
+
+
+@cases(
+    "verdict, want",
+    ("fits", "fits", "by what is stored at 20 it fits: it has not been tried since, or room was taken"),
+    ("never", "never", "it fitted at none of 7 moments tried, back to the first"),
+    ("cut", "cut", "it fitted at none of 7 moments tried, back to 3, where history begins"),
+    ("late", "late", "since which change was not found in time"),
+    ("unproven", "unproven", "since which change is not sure: a second engine says otherwise"),
+)
+def test_where_no_entry_is_known_it_is_said_why(verdict: str, want: str) -> None:
+    told = POD_WHY | {"turning": TURNING | {"verdict": verdict, "turn": None, "fitted_then": False}}
+    assert list(pending.told_pod(told)) == ["it was created when it fitted nowhere", want]
+
+
+@cases(
+    "outcome, want",
+    ("found", "found", "1 pod evicted on n1"),
+    ("no help", "noHelp", "evictions would lift no node's refusal"),
+    ("never", "never", "not tried, its policy is Never"),
+    ("leaving", "terminating", "not tried, victims of it are still leaving the node it is nominated to"),
+    ("not asked", "notAsked", "not asked"),
+    ("other", "other", "a message"),
+)
+def test_what_preemption_came_to(outcome: str, want: str) -> None:
+    found = {"outcome": outcome, "victims": ["d/x"], "node": "n1", "message": "a message"}
+    assert list(pending.told_pod(POD_WHY | {"preemption": found})) == [f"preemption: {want}"]

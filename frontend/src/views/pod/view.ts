@@ -21,8 +21,9 @@ export const podView = view({
     after: flag,
     history: oneOf("", "shown", "older"),
     manifest: flag,
+    why: flag, // since which change it fits nowhere, and which nodes are near
   },
-  stays: ["matrix", "search", "history", "manifest"],
+  stays: ["matrix", "search", "history", "manifest", "why"],
   load: () => import("./PodPanel.svelte"),
 });
 
