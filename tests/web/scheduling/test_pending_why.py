@@ -16,6 +16,7 @@ from kschedweb.traces.models import Attempt
 from scheduler_core.api.times import microseconds
 from tests.builders import Builder, make_manifest, make_node, make_pod
 from tests.examples import seeds
+from tests.waiting import HANG_SECONDS
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
 
@@ -23,6 +24,12 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 HOST = "kubernetes.io/hostname"
 WEB = {"app": "web"}
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a search may take is no matter on a busy machine."""
+    monkeypatch.setattr(turning, "MOST_SECONDS", HANG_SECONDS)
 
 
 def asked(cluster: Cluster, query: str = "", status: int = 200, name: str = "it") -> Any:
