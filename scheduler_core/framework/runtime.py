@@ -157,14 +157,12 @@ class Framework:
     def without(self, *plugins: str) -> Framework:
         """The same plugins, of which these keep no pod from any node."""
         changed = copy.copy(self)
-        changed.pre_filter = [each for each in self.pre_filter if each.name not in plugins]
-        changed.filter = [each for each in self.filter if each.name not in plugins]
-        changed.pre_filter_extensions = [each for each in self.pre_filter_extensions if each.name not in plugins]
+        for point in ("pre_filter", "filter", "pre_filter_extensions"):
+            setattr(changed, point, [each for each in getattr(self, point) if each.name not in plugins])
         changed._filter_plans = {}
         return changed
 
     # What takes part when some plugins are skipped: few sets of them ever occur
-
     def filter_plan(self, skipped: frozenset[str]) -> FilterPlan:
         plan = self._filter_plans.get(skipped)
         if plan is None:
@@ -190,7 +188,6 @@ class Framework:
         return plan
 
     # Filter, for one node
-
     def run_add_pod(self, state: CycleState, pod: Pod, pod_to_add: PodInfo, node_info: NodeInfo) -> Status:
         """Tell the PreFilter states that `pod_to_add` is on the node as well."""
         for plugin in self.pre_filter_extensions:
@@ -268,7 +265,6 @@ class Framework:
         return nominating, Status.unschedulable(*reasons, plugin=first_plugin)
 
     # Reserve and Permit
-
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         for plugin in self.reserve:
             status = plugin.reserve(state, pod, node_name)

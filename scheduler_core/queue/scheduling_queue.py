@@ -222,21 +222,19 @@ class SchedulingQueue:
         if due is not None:
             due = max(due, (self._last_backoff_tick + 1) * SECOND_US)
         # A gated pod stays; its flush leaves a trace only for pods in flight (hints off: in the move cycle).
+        counts_gated = self.move_request_cycle != self.active.scheduling_cycle
         if self.options.queueing_hints:
             counts_gated = len(self.active.in_flight) > 0
-        else:
-            counts_gated = self.move_request_cycle != self.active.scheduling_cycle
         earliest = self.unschedulable.earliest(gated=counts_gated)
         if earliest is not None:
-            tick = self._last_leftover_tick + 1
-            leftover = max(self.left_over_at(earliest), tick * LEFTOVER_FLUSH_INTERVAL_US)
+            leftover = max(self.left_over_at(earliest), (self._last_leftover_tick + 1) * LEFTOVER_FLUSH_INTERVAL_US)
             due = leftover if due is None else min(due, leftover)
         return due
 
     def left_over_at(self, since: int) -> int:
         """When the flush of unschedulable pods moves one that has been among them since then."""
-        first = since + self.options.max_in_unschedulable_us + 1
-        return -(-first // LEFTOVER_FLUSH_INTERVAL_US) * LEFTOVER_FLUSH_INTERVAL_US
+        interval = LEFTOVER_FLUSH_INTERVAL_US
+        return ((since + self.options.max_in_unschedulable_us) // interval + 1) * interval
 
     def close(self) -> None:
         """Nothing is in flight any more; what is queued may still be popped. Closing twice is a fault."""
