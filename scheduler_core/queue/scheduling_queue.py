@@ -228,13 +228,13 @@ class SchedulingQueue:
         earliest = self.unschedulable.earliest(gated=counts_gated)
         if earliest is not None:
             leftover = max(self.left_over_at(earliest), (self._last_leftover_tick + 1) * LEFTOVER_FLUSH_INTERVAL_US)
-            due = leftover if due is None else min(due, leftover)
+            return leftover if due is None else min(due, leftover)
         return due
 
     def left_over_at(self, since: int) -> int:
         """When the flush of unschedulable pods moves one that has been among them since then."""
-        interval = LEFTOVER_FLUSH_INTERVAL_US
-        return ((since + self.options.max_in_unschedulable_us) // interval + 1) * interval
+        ticks = (since + self.options.max_in_unschedulable_us) // LEFTOVER_FLUSH_INTERVAL_US + 1
+        return ticks * LEFTOVER_FLUSH_INTERVAL_US
 
     def close(self) -> None:
         """Nothing is in flight any more; what is queued may still be popped. Closing twice is a fault."""
@@ -267,8 +267,7 @@ class SchedulingQueue:
         return self.active.scheduling_cycle
 
     @property
-    def has_next(self) -> bool:
-        """Whether `pop` has something to give."""
+    def has_next(self) -> bool:  # whether `pop` has something to give
         return len(self.active) > 0 or (self.options.pop_from_backoff_q and len(self.backoff.ordinary) > 0)
 
     def get(self, key: str) -> QueuedPodInfo | None:
