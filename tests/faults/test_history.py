@@ -9,6 +9,7 @@ import http.client
 import json
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,9 +103,15 @@ def lived(service: Service, name: str, *, nodes: int, pods: int, least_cycles: i
         killer.join()
         # Pods that evict each other would go on and on.
         done("pause", service, lambda: pace(service, cluster_id, {"pace": "pause"}))
-        at_rest = wait_until_tended(service, lambda: not service.count(UNDER_WAY, cluster_id), seconds=HANG_SECONDS)
-        assert at_rest, service.logs()
+        assert wait_until_tended(service, lambda: at_rest(service, cluster_id), seconds=HANG_SECONDS), service.logs()
     return cluster_id
+
+
+def at_rest(service: Service, cluster_id: int) -> bool:
+    """Nothing is under way, and no step that was when the pace changed is still to be stored."""
+    before = attempts(service, cluster_id)
+    time.sleep(3)
+    return attempts(service, cluster_id) == before and not service.count(UNDER_WAY, cluster_id)
 
 
 def wave(
