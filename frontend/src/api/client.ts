@@ -167,11 +167,6 @@ export const api = {
         params: { path: { cluster_id: id, seq }, query: isPast() ? { ...query, now: false } : query },
       }),
     ),
-  /** The same in full, to be saved. */
-  attemptHref: (id: number, seq: number) => `/api/clusters/${id}/attempts/${seq}?limit=10000`,
-  /** All history as a file, or one moment of it (a position). */
-  historyHref: (id: number, moment = "") =>
-    `/api/clusters/${id}/history/export${moment && `?${new URLSearchParams({ from: moment, to: moment })}`}`,
   /** The search for victims of an attempt with a page of its nodes. */
   attemptPreemption: (id: number, seq: number, query: PreemptionQuery) =>
     answerOf(
@@ -202,8 +197,6 @@ export const api = {
     answerOf(client.GET("/api/clusters/{cluster_id}/slowest", { params: { path: { cluster_id: id }, query } })),
   throughput: (id: number, query: ThroughputQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/throughput", { params: { path: { cluster_id: id }, query } })),
-  exportHref: (id: number, what: "attempts" | "preemptions" | "events" | "moves", form: "jsonl" | "csv") =>
-    `/api/clusters/${id}/export/${what}.${form}`,
   node: (id: number, name: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/nodes/{name}", at({ cluster_id: id, name }))),
   nodeChange: (id: number, name: string, changes: NodeChange) =>
@@ -236,8 +229,6 @@ export const api = {
         params: { path: { cluster_id: id, what }, query: { q, at } },
       }),
     ),
-  listExportHref: (id: number, what: ListName, form: "csv" | "json", query: ListFilter & { columns: string }) =>
-    `/api/clusters/${id}/lists/${what}/export.${form}?${new URLSearchParams(Object.entries(query))}`,
   schedulerConfig: (id: number) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/scheduler-config", at({ cluster_id: id }))),
   schedulerConfigVersion: (id: number, version: number) =>

@@ -102,16 +102,16 @@ export function wakerText(waker: Waker): Sentence {
 }
 
 const EVENTS: Readonly<Record<string, TextKey>> = {
-  "Node/Add": "event.nodeAdd",
-  "Node/UpdateNodeAllocatable": "event.nodeAllocatable",
-  "Node/UpdateNodeLabel": "event.nodeLabel",
-  "Node/UpdateNodeTaint": "event.nodeTaint",
-  "Pod/Add": "event.podAdd",
-  "Pod/Delete": "event.podDelete",
-  "Pod/UpdatePodLabel": "event.podLabel",
-  "Pod/UpdatePodScaleDown": "event.podScaleDown",
-  "Pod/UpdatePodToleration": "event.podToleration",
-  "Pod/UpdatePodSchedulingGatesEliminated": "event.podGates",
+  "Node/Add": "pendingWhy.event.nodeAdd",
+  "Node/UpdateNodeAllocatable": "pendingWhy.event.nodeAllocatable",
+  "Node/UpdateNodeLabel": "pendingWhy.event.nodeLabel",
+  "Node/UpdateNodeTaint": "pendingWhy.event.nodeTaint",
+  "Pod/Add": "pendingWhy.event.podAdd",
+  "Pod/Delete": "pendingWhy.event.podDelete",
+  "Pod/UpdatePodLabel": "pendingWhy.event.podLabel",
+  "Pod/UpdatePodScaleDown": "pendingWhy.event.podScaleDown",
+  "Pod/UpdatePodToleration": "pendingWhy.event.podToleration",
+  "Pod/UpdatePodSchedulingGatesEliminated": "pendingWhy.event.podGates",
 };
 
 function eventText({ resource, actions }: Waker): string {

@@ -1,0 +1,14 @@
+/** Addresses of what the service gives as files, for links; nothing here asks it. */
+import type { ListFilter } from "../contract/api.gen";
+import type { ListName } from "./client";
+
+/** One attempt with its whole matrix. */
+export const attemptFile = (id: number, seq: number) => `/api/clusters/${id}/attempts/${seq}?limit=10000`;
+
+/** All history, or one moment of it (a position). */
+export const historyFile = (id: number, moment = "") =>
+  `/api/clusters/${id}/history/export${moment && `?${new URLSearchParams({ from: moment, to: moment })}`}`;
+
+/** A list as it is filtered and sorted. */
+export const listFile = (id: number, what: ListName, form: "csv" | "json", query: ListFilter & { columns: string }) =>
+  `/api/clusters/${id}/lists/${what}/export.${form}?${new URLSearchParams(Object.entries(query))}`;
