@@ -121,6 +121,17 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.evicted import (
+    BudgetCount,
+    Criterion,
+    EvictedBy,
+    EvictingEntry,
+    NodeCost,
+    PodEvicted,
+    PodEvictedQuery,
+    Preempting,
+    TriedPod,
+)
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -315,6 +326,15 @@ __all__ = [
     "Waker",
     "WeightTurn",
     "WhyQuery",
+    "BudgetCount",
+    "Criterion",
+    "EvictedBy",
+    "EvictingEntry",
+    "NodeCost",
+    "PodEvicted",
+    "PodEvictedQuery",
+    "Preempting",
+    "TriedPod",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

@@ -144,6 +144,7 @@ ROWS = [
     _get(f"{POD}/attempts", values=P1),
     _get(f"{POD}/history", values=P1),
     _get(f"{POD}/why", values=P1),
+    _get(f"{POD}/evicted", status=404, values=P1),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/again", status=404),
