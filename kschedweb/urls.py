@@ -96,6 +96,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/attempts/<int:seq>", attempts.AttemptView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>/again", attempts.AttemptAgainView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>/why", attempts.AttemptWhyView.as_view()),
+    path(f"{CLUSTER}/attempts/<int:seq>/changed", attempts.AttemptChangedView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>/preemption", attempts.AttemptPreemptionView.as_view()),
     path(f"{CLUSTER}/preemptions", attempts.PreemptionListView.as_view()),
     path(f"{CLUSTER}/events", events.EventListView.as_view()),

@@ -76,6 +76,7 @@ from kschedweb.views.base import (
     given,
     view_of,
 )
+from kschedweb.views.changed import AttemptChanged, ChangedBy, ChangedNode, ChangedQuery, ChangingEntry
 from kschedweb.views.clusters import (
     Clock,
     ClockChange,
@@ -326,6 +327,11 @@ __all__ = [
     "Waker",
     "WeightTurn",
     "WhyQuery",
+    "AttemptChanged",
+    "ChangedBy",
+    "ChangedNode",
+    "ChangedQuery",
+    "ChangingEntry",
     "BudgetCount",
     "Criterion",
     "EvictedBy",

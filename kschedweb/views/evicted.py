@@ -72,6 +72,7 @@ class Preempting(View):
     """The search for victims that this pod was found by."""
 
     attempt: Annotated[int, doc("position of the preemptor's attempt in the engine log")]
+    number: Annotated[int, doc("of that attempt")]
     at: Moment
     node: str
     priority: Annotated[int | None, doc("of the preemptor; null: not made again")]

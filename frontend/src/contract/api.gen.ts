@@ -114,6 +114,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/attempts/{seq}/changed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say which nodes changed verdict since an earlier attempt at the pod, and by which entry of the change log.
+         * @description Both attempts are made again, and the pod is tried at positions between them, up to 20 seconds. Refused as by
+         *     `again`; 422 where there is no such earlier attempt at the pod.
+         */
+        readonly get: operations["AttemptChanged_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/attempts/{seq}/preemption": {
         readonly parameters: {
             readonly query?: never;
@@ -1927,6 +1948,73 @@ export interface components {
             /** @description instead of since: so many seconds ago */
             readonly last_seconds?: number;
         };
+        /** @description Which nodes changed verdict between two attempts at a pod, both made again, and by what. */
+        readonly AttemptChanged: {
+            readonly seq: number;
+            /** @description the earlier attempt's position in the engine log */
+            readonly since: number;
+            /** @description of the later attempt */
+            readonly number: number;
+            /** @description of the earlier one */
+            readonly since_number: number;
+            /** @description position in the change log of the later attempt */
+            readonly rv: number;
+            readonly since_rv: number;
+            /** @description of both attempts */
+            readonly nodes: number;
+            /** @description nodes that changed verdict */
+            readonly changed: number;
+            /** @description the first of them, in the order of the later attempt's nodes */
+            readonly rows: readonly components["schemas"]["ChangedNode"][];
+            /** @description in their order; each proven by two runs, just before it and with it */
+            readonly entries: readonly components["schemas"]["ChangingEntry"][];
+            /** @description how often the pod was tried */
+            readonly runs: number;
+            /** @description the first thing that came out otherwise when made again; null: nothing */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+        };
+        /** @description A node that one attempt says otherwise of than the other. */
+        readonly ChangedNode: {
+            readonly node: string;
+            /** @description at the earlier attempt */
+            readonly was_there: boolean;
+            /** @description at the later one */
+            readonly is_there: boolean;
+            /** @description what kept the pod from it at the earlier attempt; null: nothing, or no node */
+            readonly before: components["schemas"]["Status"] | null;
+            /** @description the same at the later one */
+            readonly after: components["schemas"]["Status"] | null;
+            /**
+             * @description entry: of the change log; configuration: another version of it; assumed: nothing that was stored turned it, but pods that were only assumed on nodes; late: the time was over; unproven: another engine says otherwise of the entry that was found
+             * @enum {unknown}
+             */
+            readonly by: "assumed" | "configuration" | "entry" | "late" | "unproven";
+            /** @description of that entry; null: by none, or it is not known */
+            readonly rv: number | null;
+        };
+        /** @description Which attempt it is compared with. */
+        readonly ChangedQuery: {
+            /** @description position of the earlier one; without it the last before */
+            readonly since?: number;
+            /**
+             * @description nodes that are told of one by one
+             * @default 100
+             */
+            readonly limit?: number;
+        };
+        /** @description An entry of the change log with which nodes have the verdict of the later attempt, and just before it not. */
+        readonly ChangingEntry: {
+            readonly rv: number;
+            readonly kind: string;
+            readonly namespace: string;
+            readonly name: string;
+            readonly operation: string;
+            readonly actor: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description that it turned */
+            readonly nodes: number;
+        };
         /** @description The time in a cluster. Times are microseconds since 1970. */
         readonly Clock: {
             /** @enum {unknown} */
@@ -2529,6 +2617,8 @@ export interface components {
         readonly Preempting: {
             /** @description position of the preemptor's attempt in the engine log */
             readonly attempt: number;
+            /** @description of that attempt */
+            readonly number: number;
             /** Format: date-time */
             readonly at: string;
             readonly node: string;
@@ -4284,6 +4374,10 @@ export type HistorySpan = components['schemas']['HistorySpan'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
+export type AttemptChanged = components['schemas']['AttemptChanged'];
+export type ChangedNode = components['schemas']['ChangedNode'];
+export type ChangedQuery = components['schemas']['ChangedQuery'];
+export type ChangingEntry = components['schemas']['ChangingEntry'];
 export type Clock = components['schemas']['Clock'];
 export type ClockChange = components['schemas']['ClockChange'];
 export type Cluster = components['schemas']['Cluster'];
@@ -4791,6 +4885,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AttemptAgain"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly AttemptChanged_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description nodes that are told of one by one */
+                readonly limit?: number;
+                /** @description position of the earlier one; without it the last before */
+                readonly since?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly seq: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AttemptChanged"];
                 };
             };
             /** @description Refused */

@@ -16,8 +16,9 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import EngineStep
 from scheduler_core.errors import CoreError
-from scheduler_core.explain import again, evicted, pending
+from scheduler_core.explain import again, changed, evicted, pending
 from scheduler_core.explain.again import Wanted
+from scheduler_core.explain.changed import Verdicts
 from scheduler_core.explain.evicted import Evicting
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.effects import Attempt, Effects
@@ -84,6 +85,18 @@ def attempt_evicting(
     made, found, apart = _made(before, seq, partial(evicted.evicting_again, nodes=nodes, taken=taken))
     if made is not None and apart is None and found is not None and found.doubt:
         apart = _difference(before, seq, made.pod_key, "victims", found.doubt, "")
+    return found, apart
+
+
+def attempt_verdicts(*, cluster_id: int, seq: int) -> tuple[Verdicts | None, Difference | None]:
+    """Make a stored attempt again, for what its filters say of every node; raises as `attempt_again`."""
+    before = _before(cluster_id, seq, Wanted())
+    made, found, apart = _made(before, seq, changed.attempt_verdicts)
+    if made is not None and apart is None and found is not None:
+        recorded = changed.recorded(made)
+        doubt = changed.doubtful(found, recorded)
+        if doubt:
+            apart = _difference(before, seq, made.pod_key, f"verdict on {doubt}", recorded[doubt], found.get(doubt))
     return found, apart
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from kschedweb import views
+from kschedweb.scheduling.past import changed
 from kschedweb.scheduling.past.attempts import Again
 from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.evicted import Evicted, Preempting
@@ -108,6 +110,7 @@ def _preempting(told: Preempting, limit: int) -> views.Preempting:
     tried = len(record.candidates) + len(record.not_candidates)
     return views.Preempting(
         attempt=told.attempt.seq,
+        number=told.attempt.attempt,
         at=told.attempt.started_at,
         node=record.chosen,
         priority=None if found is None else found.priority,
@@ -170,6 +173,42 @@ def _tried_pod(pod: LowerPod) -> views.TriedPod:
         amounts=_amounts(pod.amounts) or [],
         alone=pod.alone,
         needless=pod.needless,
+    )
+
+
+def changed_view(told: changed.Told, limit: int) -> views.AttemptChanged:
+    """What changed between two attempts."""
+    by_rv = Counter(each.entry.rv for each in told.turned if each.entry is not None)
+    entries = {each.entry.rv: each.entry for each in told.turned if each.entry is not None}
+    return views.AttemptChanged(
+        seq=told.attempt.seq,
+        since=told.since.seq,
+        number=told.attempt.attempt,
+        since_number=told.since.attempt,
+        rv=told.attempt.rv,
+        since_rv=told.since.rv,
+        nodes=told.nodes,
+        changed=len(told.turned),
+        rows=[
+            views.ChangedNode(
+                node=each.node,
+                was_there=each.before is not None,
+                is_there=each.after is not None,
+                before=adapters.status_view(each.before),
+                after=adapters.status_view(each.after),
+                by=each.cause.value,
+                rv=None if each.entry is None else each.entry.rv,
+            )
+            for each in told.turned[:limit]
+        ],
+        entries=[
+            views.ChangingEntry(
+                rv, entry.kind, entry.namespace, entry.name, entry.operation, entry.actor, entry.at, by_rv[rv]
+            )
+            for rv, entry in sorted(entries.items())
+        ],
+        runs=told.runs,
+        difference=_difference(told.difference),
     )
 
 

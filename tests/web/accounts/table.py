@@ -149,6 +149,7 @@ ROWS = [
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/again", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/why", status=404),
+    _get(f"{CLUSTER}/attempts/<int:seq>/changed", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/preemption", status=404),
     _get(f"{CLUSTER}/throughput"),
     _get(f"{CLUSTER}/preemptions"),

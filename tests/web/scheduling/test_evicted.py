@@ -88,6 +88,7 @@ def test_preempted_pod(preempted: Cluster) -> None:
     assert (datetime.fromisoformat(said["gone_at"]), said["is_cut"]) == (entry.at, False)
     assert said["difference"] is None
     found = said["preemption"]
+    assert found["number"] == row.attempt
     assert (found["attempt"], found["node"], found["made_again"], found["priority"]) == (row.seq, "n2", True, 100)
     assert (found["potential"], found["candidates"], found["untried"], found["tied"]) == (4, 3, 0, 0)
     assert found["refusals"] == [{"reason": "No preemption victims found for incoming pod", "nodes": 1}]
