@@ -155,6 +155,19 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         metavar="NODE",
         help="why its last node, and not this one (default: the best of the others), and what weight would turn it",
     )
+    why.add_argument(
+        "--evicted",
+        action="store_true",
+        help="why it was evicted, gone or not, and what other nodes would have cost",
+    )
+    why.add_argument(
+        "--since",
+        nargs="?",
+        const=0,
+        type=int,
+        metavar="ATTEMPT",
+        help="which nodes changed verdict since this attempt (default: the one before the last), and by which entry",
+    )
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
     why.add_argument("--json", action="store_true", help="print one JSON document")
 

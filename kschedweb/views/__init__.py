@@ -76,6 +76,7 @@ from kschedweb.views.base import (
     given,
     view_of,
 )
+from kschedweb.views.changed import AttemptChanged, ChangedBy, ChangedNode, ChangedQuery, ChangingEntry
 from kschedweb.views.clusters import (
     Clock,
     ClockChange,
@@ -121,6 +122,17 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.evicted import (
+    BudgetCount,
+    Criterion,
+    EvictedBy,
+    EvictingEntry,
+    NodeCost,
+    PodEvicted,
+    PodEvictedQuery,
+    Preempting,
+    TriedPod,
+)
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -315,6 +327,20 @@ __all__ = [
     "Waker",
     "WeightTurn",
     "WhyQuery",
+    "AttemptChanged",
+    "ChangedBy",
+    "ChangedNode",
+    "ChangedQuery",
+    "ChangingEntry",
+    "BudgetCount",
+    "Criterion",
+    "EvictedBy",
+    "EvictingEntry",
+    "NodeCost",
+    "PodEvicted",
+    "PodEvictedQuery",
+    "Preempting",
+    "TriedPod",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

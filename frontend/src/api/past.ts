@@ -45,6 +45,7 @@ const STORED: readonly (keyof paths)[] = [
   "/api/clusters/{cluster_id}",
   "/api/clusters/{cluster_id}/attempts/{seq}",
   "/api/clusters/{cluster_id}/attempts/{seq}/again",
+  "/api/clusters/{cluster_id}/attempts/{seq}/changed",
   "/api/clusters/{cluster_id}/attempts/{seq}/preemption",
   "/api/clusters/{cluster_id}/attempts/{seq}/why",
   "/api/clusters/{cluster_id}/frames",
