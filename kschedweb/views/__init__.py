@@ -76,6 +76,7 @@ from kschedweb.views.base import (
     given,
     view_of,
 )
+from kschedweb.views.cache import CacheNode, CachePod, CacheQuery, CacheSnapshot, CacheStage, SchedulerCache
 from kschedweb.views.clusters import (
     Clock,
     ClockChange,
@@ -355,6 +356,11 @@ __all__ = [
     "CODES",
     "CacheMove",
     "CacheMoved",
+    "CacheNode",
+    "CachePod",
+    "CacheQuery",
+    "CacheSnapshot",
+    "CacheStage",
     "ChangeLogEvent",
     "Cluster",
     "Clock",
@@ -495,6 +501,7 @@ __all__ = [
     "RoleBinding",
     "RoleChange",
     "RolePage",
+    "SchedulerCache",
     "SchedulerConfig",
     "SchedulerConfigVersion",
     "SchedulerConfigVersionPage",
