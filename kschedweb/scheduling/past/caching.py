@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from kschedweb import views
 from kschedweb.scheduling.past import rows
-from kschedweb.scheduling.past.moments import Moment
+from kschedweb.scheduling.past.moments import EngineThen
+from kschedweb.views import view_of
 from scheduler_core.api.times import moment_of
 from scheduler_core.explain import cached
 from scheduler_core.explain.cached import CachedPod, Stage
@@ -16,18 +17,18 @@ from scheduler_core.model.effects import CacheMove
 ASSUMED, CONFIRMED, FORGOTTEN = "assumed", "confirmed", "forgotten"
 
 
-def cache_view(moment: Moment, *, sought: str, most_pods: int) -> views.SchedulerCache:
+def cache_view(then: EngineThen, *, sought: str, most_pods: int) -> views.SchedulerCache:
     """The cache, of its pods and nodes those sought by a part of their name; empty before the first step."""
-    position, at = moment.position, moment_of(moment.at)
-    if moment.scheduler is None:
+    position, at = then.position, moment_of(then.at)
+    if then.scheduler is None:
         return views.SchedulerCache(rv=position.rv, seq=position.seq, at=at)
-    found = cached.looked_in(moment.scheduler.engine, sought=sought, most_pods=most_pods)
-    told = _told(moment, found.pods)
+    found = cached.looked_in(then.scheduler.engine, sought=sought, most_pods=most_pods)
+    told = _told(then, found.pods)
     return views.SchedulerCache(
         rv=position.rv,
         seq=position.seq,
         at=at,
-        stepped_at=moment.now,
+        stepped_at=then.now,
         generation=found.generation,
         snapshot=views.CacheSnapshot(
             generation=found.snapshot_generation,
@@ -40,7 +41,7 @@ def cache_view(moment: Moment, *, sought: str, most_pods: int) -> views.Schedule
         assumed=found.assumed,
         confirmed=found.confirmed,
         nodes_total=found.cache_nodes,
-        nodes=[views.CacheNode(**asdict(node)) for node in found.nodes],
+        nodes=[view_of(views.CacheNode, node) for node in found.nodes],
         pods_found=found.pods_found,
         pods=[_pod_view(pod, told[pod.uid]) for pod in found.pods],
     )
@@ -56,9 +57,9 @@ class _Told:
     attempt_seq: int | None = None
 
 
-def _told(moment: Moment, pods: tuple[CachedPod, ...]) -> dict[str, _Told]:
-    cluster_id = moment.cluster_id
-    moves = rows.cache_moves_at(cluster_id, [pod.uid for pod in pods], moment.seq)
+def _told(then: EngineThen, pods: tuple[CachedPod, ...]) -> dict[str, _Told]:
+    cluster_id = then.cluster_id
+    moves = rows.cache_moves_at(cluster_id, [pod.uid for pod in pods], then.seq)
     assumed = {uid: found for uid, entries in moves.items() if (found := _last_assumed(entries)) is not None}
     attempts = rows.attempts_before(cluster_id, {uid: seq for uid, (seq, _) in assumed.items()})
     told = {}
