@@ -8,6 +8,7 @@ from kschedweb.common import pages
 from kschedweb.rest import (
     accounts,
     attempts,
+    cache,
     clusters,
     configurations,
     events,
@@ -106,6 +107,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/refusals", nodes.NodeRefusalListView.as_view()),
     path(f"{CLUSTER}/pending", pods.PendingView.as_view()),
     path(f"{CLUSTER}/pending/pods", pods.PendingPodListView.as_view()),
+    path(f"{CLUSTER}/cache", cache.CacheView.as_view()),
     path(f"{CLUSTER}/slowest", attempts.SlowestView.as_view()),
     path("api/lists", lists.ListTableView.as_view()),
     path(f"{CLUSTER}/lists/<str:what>", lists.ListedView.as_view()),

@@ -33,6 +33,7 @@ _COMMANDS = {
     "prune": ("pruning", "prune"),
     "find": ("finding", "find"),
     "at": ("showing", "show"),
+    "cache": ("caching", "show"),
     "replay": ("replaying", "replay"),
     "config": ("configuring", "configure"),
     "kubeconfig": ("kubernetes", "kubeconfig"),
@@ -196,21 +197,31 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     then.add_argument(
         "what",
-        choices=list(dict.fromkeys(["pods", "pod", "nodes", "node", "pending", "objects", *LISTS])),
+        choices=list(dict.fromkeys(["pods", "pod", "nodes", "node", "pending", "cache", "objects", *LISTS])),
         help="what to show; pods and nodes without a query are printed as kubectl does",
     )
     then.add_argument(
         "query",
         nargs="*",
         metavar="NAME|QUERY",
-        help="a pod ([NAMESPACE/]POD), a node, or a kind of objects; of a list which, as in `./ksched pods --help`",
+        help="a pod ([NAMESPACE/]POD), a node, or a kind of objects; of the cache a part of names; of a list which,"
+        " as in `./ksched pods --help`",
     )
     then.add_argument("--sort", help="of a list: a column; --sort=-COLUMN downwards")
     then.add_argument("--columns", metavar="NAME,...", help="of a list")
-    then.add_argument("--limit", type=int, default=50, help="of a list: rows at most, 0 for all (default: 50)")
+    then.add_argument(
+        "--limit", type=int, default=50, help="of a list or the cache: rows at most, of a list 0 for all (default: 50)"
+    )
     print_as = then.add_mutually_exclusive_group()
     print_as.add_argument("--json", action="store_true", help="print one JSON document")
     print_as.add_argument("--csv", action="store_true", help="print all rows of a list as CSV")
+
+    cache = command("cache", "Show the scheduler's cache: pods assumed and confirmed, nodes and the last snapshot.")
+    data_dir(cache)
+    cache.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    cache.add_argument("query", nargs="*", metavar="TEXT", help="only pods and nodes whose names have this part")
+    cache.add_argument("--limit", type=int, default=50, help="of pods and nodes at most so many (default: 50)")
+    cache.add_argument("--json", action="store_true", help="print one JSON document, with all nodes")
 
     again = command("replay", "Make recorded steps of a cluster again, and compare them with their record.")
     data_dir(again)

@@ -76,6 +76,7 @@ from kschedweb.views.base import (
     given,
     view_of,
 )
+from kschedweb.views.cache import CacheNode, CachePod, CacheQuery, CacheSnapshot, CacheStage, SchedulerCache
 from kschedweb.views.changed import AttemptChanged, ChangedBy, ChangedNode, ChangedQuery, ChangingEntry
 from kschedweb.views.clusters import (
     Clock,
@@ -381,6 +382,11 @@ __all__ = [
     "CODES",
     "CacheMove",
     "CacheMoved",
+    "CacheNode",
+    "CachePod",
+    "CacheQuery",
+    "CacheSnapshot",
+    "CacheStage",
     "ChangeLogEvent",
     "Cluster",
     "Clock",
@@ -521,6 +527,7 @@ __all__ = [
     "RoleBinding",
     "RoleChange",
     "RolePage",
+    "SchedulerCache",
     "SchedulerConfig",
     "SchedulerConfigVersion",
     "SchedulerConfigVersionPage",

@@ -6,6 +6,7 @@ import createClient from "openapi-fetch";
 import type {
   AgainQuery,
   AgreementQuery,
+  CacheQuery,
   ClockChange,
   ClusterChange,
   ClusterCreate,
@@ -183,6 +184,9 @@ export const api = {
     ),
   refusals: (id: number, query: NodeRefusalQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/refusals", { params: { path: { cluster_id: id }, query } })),
+  /** Makes the engine again at the moment that is shown, or where it is now. */
+  cache: (id: number, query: CacheQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/cache", { params: { path: { cluster_id: id }, query } })),
   pending: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/pending", at({ cluster_id: id }))),
   pendingPods: (id: number, query: PendingPodQuery) =>
     answerOf(

@@ -173,6 +173,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/cache": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the scheduler's cache: pods assumed and confirmed, generations of nodes, what the last snapshot changed.
+         * @description The engine is made again for it, also where it is now: refused with 409 where it cannot be, as of a mirror, with
+         *     410 where the moment has been cleared away, with 429 where four requests are in the past already.
+         */
+        readonly get: operations["Cache_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/clock": {
         readonly parameters: {
             readonly query?: never;
@@ -1947,6 +1968,95 @@ export interface components {
             readonly until?: string;
             /** @description instead of since: so many seconds ago */
             readonly last_seconds?: number;
+        };
+        /** @description A node in the cache, or only in the snapshot. Generations are numbers that grow with every change. */
+        readonly CacheNode: {
+            readonly name: string;
+            /** @description of its last change; null: gone from the cache since the last snapshot */
+            readonly generation: number | null;
+            /** @description as the last snapshot has it; null: it is not in it */
+            readonly snapshot_generation: number | null;
+            /** @description whether its object is gone while pods are left on it */
+            readonly is_ghost: boolean;
+            readonly pods: number;
+            /** @description of these pods */
+            readonly assumed: number;
+            /** @description whether the last snapshot took it over; null: not known */
+            readonly changed: boolean | null;
+        };
+        /** @description A pod in the cache. */
+        readonly CachePod: {
+            readonly uid: string;
+            /** @description namespace/name */
+            readonly key: string;
+            readonly node: string;
+            /**
+             * @description assumed and waits: in permit and preBind for plugins, in binding for its binding, when bound to be seen on its node; confirmed: it was seen there
+             * @enum {unknown}
+             */
+            readonly stage: "binding" | "bound" | "confirmed" | "permit" | "preBind";
+            /** @description null: it came with its node, or the log does not tell any more */
+            readonly assumed_at: string | null;
+            /** @description number of the attempt that assumed it; null as `assumed_at` */
+            readonly attempt: number | null;
+            /** @description position of that attempt; null: it is not stored */
+            readonly attempt_seq: number | null;
+            /** @description null: not confirmed, or the log does not tell any more */
+            readonly confirmed_at: string | null;
+            /** @description plugins */
+            readonly awaits: readonly string[];
+            /** @description when the first of them gives up, or a bound pod is no longer waited for */
+            readonly until: string | null;
+        };
+        /** @description What of the cache is listed. */
+        readonly CacheQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
+            /** @description only pods whose key or node, and nodes whose name contains it */
+            readonly find?: string;
+            /**
+             * @description of the pods; nodes are all listed
+             * @default 500
+             */
+            readonly limit?: number;
+        };
+        /** @description The snapshot that the last cycle read, and what its last update changed. */
+        readonly CacheSnapshot: {
+            /** @description the newest that it has taken over */
+            readonly generation: number;
+            /** @description its generation before the update; null: not known until the next cycle */
+            readonly since: number | null;
+            /** @description nodes that the update took over; null as `since` */
+            readonly changed: number | null;
+            /** @description nodes that the update took out */
+            readonly dropped: readonly string[];
+            /** @description nodes that have changed since, and that the next update takes over or out */
+            readonly behind: number;
+            readonly nodes: number;
+        };
+        /** @description The cache after the scheduler's last step at a position, worked out by running the engine again. */
+        readonly SchedulerCache: {
+            readonly rv: number;
+            readonly seq: number;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description time of that step; null: none was made */
+            readonly stepped_at: string | null;
+            /** @description the newest in the cache */
+            readonly generation: number;
+            readonly snapshot: components["schemas"]["CacheSnapshot"];
+            /** @description pods, of all */
+            readonly assumed: number;
+            /** @description pods, of all */
+            readonly confirmed: number;
+            /** @description in the cache */
+            readonly nodes_total: number;
+            /** @description those sought, last changed first, those only in the snapshot at the end */
+            readonly nodes: readonly components["schemas"]["CacheNode"][];
+            /** @description of those sought */
+            readonly pods_found: number;
+            /** @description those sought: assumed first, longest assumed first; then confirmed, last changed first */
+            readonly pods: readonly components["schemas"]["CachePod"][];
         };
         /** @description Which nodes changed verdict between two attempts at a pod, both made again, and by what. */
         readonly AttemptChanged: {
@@ -4374,6 +4484,11 @@ export type HistorySpan = components['schemas']['HistorySpan'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
+export type CacheNode = components['schemas']['CacheNode'];
+export type CachePod = components['schemas']['CachePod'];
+export type CacheQuery = components['schemas']['CacheQuery'];
+export type CacheSnapshot = components['schemas']['CacheSnapshot'];
+export type SchedulerCache = components['schemas']['SchedulerCache'];
 export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type ChangedNode = components['schemas']['ChangedNode'];
 export type ChangedQuery = components['schemas']['ChangedQuery'];
@@ -4995,6 +5110,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodeWhy"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Cache_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+                /** @description only pods whose key or node, and nodes whose name contains it */
+                readonly find?: string;
+                /** @description of the pods; nodes are all listed */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SchedulerCache"];
                 };
             };
             /** @description Refused */

@@ -164,6 +164,7 @@ ROWS = [
     _get(f"{CLUSTER}/refusals", query="?node=n1&plugin=TaintToleration"),
     _get(f"{CLUSTER}/pending"),
     _get(f"{CLUSTER}/pending/pods"),
+    _get(f"{CLUSTER}/cache"),
     _get(f"{CLUSTER}/slowest"),
     *(
         _get(f"{CLUSTER}/lists/<str:what>{rest}", values={"str:what": "pods", "str:form": "csv"})
