@@ -46,7 +46,8 @@ def _search(found: Mapping[str, Any]) -> Iterator[str]:
     if found["asks_extenders"]:
         yield "extenders had a say in which candidates were left"
     node, criterion = found["node"], found["criterion"]
-    taken = next((cost for cost in found["costs"] if cost["node"] == node), {})  # an extender may name another
+    nothing: Mapping[str, Any] = {}  # an extender may name a node that was no candidate
+    taken = next((cost for cost in found["costs"] if cost["node"] == node), nothing)
     if criterion:
         yield f"{node} costs less by {criterion}: {_figure(taken, criterion)}"
     elif found["tied"]:
