@@ -45,14 +45,18 @@ def _search(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"its attempt {found['number']:,}: {candidates} of {number_of(found['potential'], 'node')}{refused}{untried}"
     if found["asks_extenders"]:
         yield "extenders had a say in which candidates were left"
-    taken, *others = found["costs"]
-    if found["criterion"]:
-        yield f"{taken['node']} costs less by {found['criterion']}: {_figure(taken, found['criterion'])}"
+    node, criterion = found["node"], found["criterion"]
+    nothing: Mapping[str, Any] = {}  # an extender may name a node that was no candidate
+    taken = next((cost for cost in found["costs"] if cost["node"] == node), nothing)
+    if criterion:
+        yield f"{node} costs less by {criterion}: {_figure(taken, criterion)}"
     elif found["tied"]:
-        yield f"{taken['node']} is the first of {found['tied']:,} nodes that no criterion tells apart"
+        yield f"{node} is the first of {found['tied']:,} nodes that no criterion tells apart"
     else:
-        yield f"{taken['node']} was taken: {_figure(taken, 'number_of_victims')}"
-    for cost in others:
+        yield f"{node} was taken: {_figure(taken, 'number_of_victims')}"
+    for cost in found["costs"]:
+        if cost is taken:
+            continue
         falls = cost["falls_by"]
         more = f"{_figure(cost, falls)} instead of {_figure(taken, falls)}" if falls else _unsaid(found, cost)
         yield f"  {cost['node']}: {more}"
@@ -69,7 +73,7 @@ def _unsaid(found: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
 
 def _figure(cost: Mapping[str, Any], criterion: str) -> str:
     """What a node costs by one criterion; of a record alone not all of it is known."""
-    value = cost[criterion]
+    value = cost.get(criterion)
     if value is None:
         return "not known"
     match criterion:

@@ -69,6 +69,8 @@ describe("why a pod was evicted", () => {
     expect(written(searchTexts({ ...SEARCH, criterion: "", refusals: [] }, links)[1] ?? [])).toBe(
       "[n2] was the only candidate: 1 victim.",
     );
+    const named = searchTexts({ ...SEARCH, node: "n9", refusals: [] }, links).map(written);
+    expect(named.slice(1)).toEqual(["[n9] costs the least by “Highest priority”."]);
     const recorded = RECORDED.preemption;
     expect(recorded && written(searchTexts(recorded, links)[2] ?? [])).toBe(
       "[n2] costs the least by “Highest priority”.",

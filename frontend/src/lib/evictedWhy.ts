@@ -45,9 +45,12 @@ export function causeTexts(told: PodEvicted, links: Links): readonly Sentence[] 
   return found;
 }
 
+/** What the node costs that was taken; an extender may name one that was no candidate. */
+export const takenOf = (found: Preempting): NodeCost | undefined => found.costs.find(({ node }) => node === found.node);
+
 /** How many nodes were tried, and which criterion decided. */
 export function searchTexts(found: Preempting, links: Links): readonly Sentence[] {
-  const [taken] = found.costs;
+  const taken = takenOf(found);
   const node = { node: found.node };
   const texts = [
     sentence("evicted.search", {
@@ -59,17 +62,17 @@ export function searchTexts(found: Preempting, links: Links): readonly Sentence[
   ];
   if (found.untried) texts.push(sentence("evicted.untried", { nodes: found.untried }));
   if (found.asks_extenders) texts.push(sentence("evicted.extenders", {}));
-  if (found.criterion && taken) {
-    const key = taken[found.criterion] === null ? "evicted.decidedUnknown" : "evicted.decided";
+  if (found.criterion) {
+    const isKnown = taken !== undefined && taken[found.criterion] !== null;
     texts.push(
       sentence(
-        key,
-        { node, cost: taken ? costText(taken, found.criterion) : "" },
+        isKnown ? "evicted.decided" : "evicted.decidedUnknown",
+        { node, cost: isKnown ? costText(taken, found.criterion) : "" },
         { criterion: `candidates.${found.criterion}` },
       ),
     );
   } else if (found.tied) texts.push(sentence("evicted.first", { node, nodes: found.tied }));
-  else texts.push(sentence("evicted.only", { node, victims: taken?.number_of_victims ?? 0 }));
+  else if (taken) texts.push(sentence("evicted.only", { node, victims: taken.number_of_victims }));
   return texts;
 }
 

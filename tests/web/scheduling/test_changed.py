@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -222,3 +223,72 @@ def test_what_comes_out_otherwise_is_told(cluster: Cluster) -> None:
     Attempt.objects.filter(pk=first.pk).update(message="other")
     said = asked(cluster, last.seq)
     assert (said["difference"]["field"], said["rows"]) == ("message", [])
+
+
+class Drawn:
+    """Nodes that come, go and change at random; by position of the log, what refuses the pod on each."""
+
+    def __init__(self, cluster: Cluster, draws: Random) -> None:
+        self.cluster = cluster
+        self.draws = draws
+        self.there: dict[str, dict[str, bool]] = {}
+        self.plugins: dict[int, dict[str, str]] = {}
+
+    def change(self, name: str) -> None:
+        traits = self.there.get(name)
+        if traits is not None and self.draws.random() < 0.2:
+            del self.there[name]
+            delete_node(self.cluster, name)
+        else:
+            traits = {trait: self.draws.random() < 0.3 for trait in ("cordoned", "tainted", "tape")}
+            if traits == self.there.get(name):
+                return
+            self.there[name] = traits
+            built = node(name).label({"disk": "tape" if traits["tape"] else "ssd"})
+            built = built.unschedulable() if traits["cordoned"] else built
+            put(self.cluster, built.taint("only") if traits["tainted"] else built)
+        self.plugins[last_rv(self.cluster)] = {each: self._plugin(each) for each in self.there}
+
+    def _plugin(self, name: str) -> str:
+        """The first that refuses it, in the order of filters."""
+        traits = self.there[name]
+        if traits["cordoned"]:
+            return "NodeUnschedulable"
+        if traits["tainted"]:
+            return "TaintToleration"
+        return "NodeAffinity" if traits["tape"] else "NodeResourcesFit"
+
+    def at(self, rv: int) -> dict[str, str]:
+        """By node that was there."""
+        return self.plugins[max(each for each in self.plugins if each <= rv)]
+
+
+@pytest.mark.parametrize("seed", seeds(6, 60))
+def test_every_figure_is_that_of_the_nodes(cluster: Cluster, seed: int) -> None:
+    draws = Random(seed)
+    drawn, names = Drawn(cluster, draws), [f"n{number}" for number in range(5)]
+    for name in names:
+        drawn.change(name)
+    put(cluster, it())
+    host = settle(lead(cluster))
+    for _ in range(draws.randint(3, 20)):
+        drawn.change(draws.choice(names))
+    wake(cluster, "waker")
+    drawn.plugins[last_rv(cluster)] = {each: drawn._plugin(each) for each in drawn.there} | {"waker": "TaintToleration"}
+    settle(host)
+    first, *_, last = attempts(cluster)
+    said = asked(cluster, last.seq, f"?since={first.seq}")
+    before, after = drawn.at(first.rv), drawn.at(last.rv)
+    want = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert {each["node"] for each in said["rows"]} == want
+    assert (said["changed"], said["nodes"]) == (len(want), len(before.keys() | after.keys()))
+    for row in said["rows"]:
+        name = row["node"]
+        assert (row["before"]["plugin"] if row["was_there"] else None) == before.get(name)
+        assert (row["after"]["plugin"] if row["is_there"] else None) == after.get(name)
+        assert row["by"] == "entry"
+        turned = drawn.at(row["rv"] - 1).get(name), drawn.at(row["rv"]).get(name)
+        assert turned[0] != turned[1] == after.get(name)
+    assert {each["rv"]: each["nodes"] for each in said["entries"]} == dict(
+        sorted(Counter(row["rv"] for row in said["rows"]).items())
+    )
