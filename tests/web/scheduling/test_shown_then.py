@@ -20,7 +20,7 @@ from tests.web.scheduling import lived as living
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
-ROUNDS, LONG_ROUNDS = 4, 60
+ROUNDS, LONG_ROUNDS = 4, 90
 POSITIONS, LONG_POSITIONS = 12, 200
 ENTRIES = 100_000  # more than a step makes
 Rows = dict[str, Any]
@@ -52,7 +52,7 @@ class Page:
 
     def move(self, view: dict[str, Any]) -> None:
         if view["queue"]:
-            self.queue[view["uid"]] = view
+            self.queue[view["uid"]] = view | {"hint": ""}  # told live and not kept
         else:
             self.queue.pop(view["uid"], None)
 
