@@ -22,6 +22,7 @@ from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
 
 MOST_SHAPES: Final = 12  # of nodes that are tried, the smallest first
 MOST_LABELLED: Final = 100  # nodes that are looked at for a label
+MOST_TRIED: Final = 5  # nodes that are tried with a label
 HOST: Final = "kubernetes.io/hostname"
 _ENOUGH_SHAPES: Final = 2
 
@@ -60,17 +61,35 @@ def _uncordoned(node: Node) -> Edit:
 
 
 def _labelled_for(key: str, value: str, by_name: dict[str, Node]) -> Relaxation:
+    """The label may be a domain of spreading as well."""
+
     def without(world: World) -> World:
         left = {name: each for name, each in (world.pod.spec.node_selector or {}).items() if name != key}
-        return world.with_spec(node_selector=left or None)
+        return _unspread(world.with_spec(node_selector=left or None))
 
     def relabel(tries: Tries, world: World) -> Sequence[Change]:
-        node = by_name.get(tries.placed(without(world)))
-        if node is None or node.labels.get(key) == value:
-            return ()
-        return (_relabelled(node, key, value),)
+        for node in _best_first(tries, without(world), by_name)[:MOST_TRIED]:
+            change = _relabelled(node, key, value)
+            if node.labels.get(key) != value and tries.placed(change.edit(world)):
+                return (change,)
+        return ()
 
-    return Relaxation(frozenset({names.NODE_AFFINITY}), without, relabel)
+    return Relaxation(frozenset({names.NODE_AFFINITY, names.POD_TOPOLOGY_SPREAD}), without, relabel)
+
+
+def _unspread(world: World) -> World:
+    """Without hard constraints: with another label other nodes are counted."""
+    listed = world.pod.spec.topology_spread_constraints
+    if listed is None:
+        return world
+    soft = tuple(msgspec.structs.replace(each, when_unsatisfiable="ScheduleAnyway") for each in listed)
+    return world.with_spec(topology_spread_constraints=soft)
+
+
+def _best_first(tries: Tries, world: World, by_name: dict[str, Node]) -> list[Node]:
+    """The nodes that the pod fits on: the one that a cycle gives it, then the others."""
+    first, fitting = tries.placed(world), [info.name for info in tries.feasible(world)]
+    return [by_name[name] for name in sorted(fitting, key=lambda name: name != first) if name in by_name]
 
 
 def _labelled_for_terms(by_name: dict[str, Node]) -> Relaxation:
@@ -78,19 +97,22 @@ def _labelled_for_terms(by_name: dict[str, Node]) -> Relaxation:
 
     def without(world: World) -> World:
         affinity = world.pod.spec.affinity
-        return world if affinity is None else world.with_spec(
-            affinity=msgspec.structs.replace(affinity, node_affinity=None)
-        )  # fmt: skip
+        left = None if affinity is None else msgspec.structs.replace(affinity, node_affinity=None)
+        return _unspread(world.with_spec(affinity=left))
 
     def relabel(tries: Tries, world: World) -> Sequence[Change]:
-        first, terms = tries.placed(without(world)), required_terms(world.pod)
-        fitting = sorted(tries.feasible(without(world))[:MOST_LABELLED], key=lambda info: info.name != first)
-        for node in (by_name[info.name] for info in fitting if info.name in by_name):
+        terms, tried = required_terms(world.pod), 0
+        for node in _best_first(tries, without(world), by_name)[:MOST_LABELLED]:
             for term in terms.node_selector_terms if terms is not None else ():
                 missing = _missing(term, node)
                 label = _label_for(missing[0], node) if len(missing) == 1 else None
-                if label is not None and not is_of_kubernetes(label[0]):
-                    return (_relabelled(node, *label),)
+                if label is None or is_of_kubernetes(label[0]):
+                    continue
+                change, tried = _relabelled(node, *label), tried + 1
+                if tries.placed(change.edit(world)):
+                    return (change,)
+                if tried == MOST_TRIED:
+                    return ()
         return ()
 
     return Relaxation(frozenset({names.NODE_AFFINITY}), without, relabel)

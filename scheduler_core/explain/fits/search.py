@@ -112,10 +112,11 @@ class _Search:
             if self.tries.feasible(relaxation.edit(self.world)):
                 for change in relaxation.refine(self.tries, self.world):
                     yield from self._tried((change,))
-        for change in evictions.evictions(self.engine, self.tries, self.world):
-            yield from self._tried((change,))
         if not preempts:
             yield from self._preempting()
+        # Last of all that looks at the pods of a node: those that come back stand behind the others.
+        for change in evictions.evictions(self.engine, self.tries, self.world):
+            yield from self._tried((change,))
         for change in nodes.additions(self.tries, self.world, self.infos):
             yield from self._tried((change,))
 
@@ -130,13 +131,17 @@ class _Search:
         for one, other in islice(helping, MOST_PAIRS):
             if not self.tries.feasible(other.edit(one.edit(self.world))):
                 continue
-            for first in one.refine(self.tries, other.edit(self.world))[:1]:
-                for second in other.refine(self.tries, first.edit(self.world))[:1]:
-                    yield from self._tried((first, second))
+            yield from list(self._both(one, other)) or self._both(other, one)
         for one in relaxations[:MOST_WITH_EVICTIONS]:
             for change in evictions.evictions(self.engine, self.tries, one.edit(self.world))[:1]:
                 for first in one.refine(self.tries, change.edit(self.world))[:1]:
                     yield from self._tried((first, change))
+
+    def _both(self, one: Relaxation, other: Relaxation) -> Iterator[Suggestion]:
+        """The first as small as it may be with all of the other, then the other as small as it may be with that."""
+        for first in one.refine(self.tries, other.edit(self.world))[:1]:
+            for second in other.refine(self.tries, first.edit(self.world))[:1]:
+                yield from self._tried((first, second))
 
     def _relaxations(self) -> Iterator[Relaxation]:
         yield from pod_fields.relaxations(self.world.pod, self.infos)
