@@ -121,6 +121,7 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.fits import FitChange, FitKind, FitPreemption, FitsQuery, FitSuggestion, PodFits
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -315,6 +316,12 @@ __all__ = [
     "Waker",
     "WeightTurn",
     "WhyQuery",
+    "FitChange",
+    "FitKind",
+    "FitPreemption",
+    "FitSuggestion",
+    "FitsQuery",
+    "PodFits",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

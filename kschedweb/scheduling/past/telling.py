@@ -8,9 +8,11 @@ from typing import Any, cast
 from kschedweb import views
 from kschedweb.scheduling.past.attempts import Again
 from kschedweb.scheduling.past.comparing import Difference
+from kschedweb.scheduling.past.fitting import FitsTold
 from kschedweb.scheduling.past.pending import PodTold, Preempted, Waiting
 from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
+from scheduler_core.explain.fits.changes import Suggestion
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import PreemptionRecord, ScoreRows
@@ -79,6 +81,37 @@ def pod_why_view(told: PodTold) -> views.PodWhy:
         judged=None if judged is None else _judged(judged, told.made_again),
         turning=None if told.turning is None else views.view_of(views.Turning, told.turning),
         difference=_difference(told.difference),
+    )
+
+
+def fits_view(told: FitsTold) -> views.PodFits:
+    """What would make a pod fit."""
+    found = told.fits
+    return views.PodFits(
+        namespace=told.namespace,
+        name=told.name,
+        rv=told.rv,
+        nodes=found.nodes,
+        node=found.node,
+        is_gated=found.is_gated,
+        preemption=None if found.preemption is None else views.view_of(views.FitPreemption, found.preemption),
+        suggestions=list(map(_suggestion, found.suggestions)),
+        costs=told.costs,
+        tried=found.tried,
+    )
+
+
+def _suggestion(found: Suggestion) -> views.FitSuggestion:
+    return views.FitSuggestion(
+        changes=[
+            views.FitChange(each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods)
+            for each in found.changes
+        ],
+        node=found.node,
+        feasible=found.feasible,
+        cost=found.cost,
+        victims=found.victims,
+        violations=found.violations,
     )
 
 
