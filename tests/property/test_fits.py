@@ -60,6 +60,16 @@ def spread(plan: Plan) -> None:
     plan.it.spread(ZONE, WEB, max_skew=1)
 
 
+def ports(plan: Plan) -> None:
+    plan.it.host_port(80)
+    plan.everywhere("server", lambda pod: pod.host_port(80))
+
+
+def apart(plan: Plan) -> None:
+    plan.it.pod_affinity(HOST, FOE, anti=True)
+    plan.everywhere("foe", lambda pod: pod.label(FOE))
+
+
 REASONS: dict[str, Callable[[Plan], Any]] = {
     "cpu": lambda plan: plan.it.req(cpu=plan.draws.choice(["4100m", "5", "9"])),
     "memory": lambda plan: plan.it.req(memory=plan.draws.choice(["8200Mi", "12Gi", "9000000001"])),
@@ -68,12 +78,9 @@ REASONS: dict[str, Callable[[Plan], Any]] = {
     "affinity": lambda plan: plan.it.required_node_affinity({"matchExpressions": [NVME, IN_A_RACK]}),
     "taint": lambda plan: [each.taint("only", plan.draws.choice(["a", "b"])) for each in plan.nodes],
     "cordon": lambda plan: [each.unschedulable().taint("node.kubernetes.io/unschedulable") for each in plan.nodes],
-    "port": lambda plan: (plan.it.host_port(80), plan.everywhere("server", lambda pod: pod.host_port(80))),
+    "port": ports,
     "near": lambda plan: plan.it.pod_affinity(HOST, DB),
-    "apart": lambda plan: (
-        plan.it.pod_affinity(HOST, FOE, anti=True),
-        plan.everywhere("foe", lambda pod: pod.label(FOE)),
-    ),
+    "apart": apart,
     "kept apart": lambda plan: plan.everywhere("hermit", lambda pod: pod.pod_affinity(HOST, WEB, anti=True)),
     "spread": spread,
     "rack": lambda plan: plan.it.spread("rack", WEB, max_skew=1),
