@@ -76,7 +76,7 @@ class _OnNode:
     def fewest(self, budgets: Sequence[Budget]) -> list[Pod]:
         """One pod where one is enough, the least important first; else few. Nothing where none are enough."""
         priority = self._cycle.pod.priority
-        lower = [info for info in self._info.pods if info.pod.priority <= priority and not _comes_back(info.pod)]
+        lower = [info for info in self._info.pods if info.pod.priority <= priority and _can_go(info.pod)]
         lower.sort(key=lambda info: importance(info.pod, self._now))
         _, allowed = split_by_budget(lower, budgets)
         if not allowed or not all(map(self._remove, allowed)) or not self._fits():
@@ -115,10 +115,12 @@ class _OnNode:
         return self._cycle.profile.run_add_pod(self._state, self._cycle.pod, info, self._info).is_success
 
 
-def _comes_back(pod: Pod) -> bool:
-    """Whether the pod is made anew on the same node: one of a DaemonSet, or of the node itself."""
+def _can_go(pod: Pod) -> bool:
+    """Not one that is going, nor one that is made anew on the same node: of a DaemonSet, or of the node itself."""
     owners = pod.metadata.owner_references or ()
-    return any(owner.controller and owner.kind in ("DaemonSet", "Node") for owner in owners)
+    return not pod.is_terminating and not any(
+        owner.controller and owner.kind in ("DaemonSet", "Node") for owner in owners
+    )
 
 
 def priorities(

@@ -241,6 +241,11 @@ def test_budgets_and_pods_that_come_back_are_left_alone() -> None:
     assert [Kind.EVICT] not in kinds(found)
 
 
+def test_pod_that_is_going_is_not_evicted() -> None:
+    found = of(it().req(cpu="2"), node("n1"), make_pod("a").req(cpu="4").on("n1").deleted())
+    assert [Kind.EVICT] not in kinds(found)
+
+
 def test_node_is_added_of_the_smallest_shape_that_is_enough() -> None:
     nodes = [node("small", "2"), node("middle", "4"), node("large", "8")]
     pods = [make_pod(f"on-{each}").req(cpu="2").priority(1_000).on(each) for each in ("middle",)]
@@ -297,3 +302,19 @@ def test_without_nodes_there_is_nothing_to_suggest() -> None:
 def test_quantities_are_written_as_people_do() -> None:
     found = of(it().req(cpu="6"), node("n1", "4500m"))
     assert parse(only(found, Kind.REQUEST).changes[0].new) == parse("4500m")
+
+
+def test_room_of_nominated_pods_is_out_of_reach() -> None:
+    """The pod that preempted has its node's room though it is not there yet."""
+    waiting = make_pod("first").req(cpu="3").priority(500).nominated("n1")
+    change = only(of(it().req(cpu="2"), node("n1"), waiting), Kind.REQUEST).changes[0]
+    assert change.new == "1"
+
+
+def test_extenders_are_there_again_afterwards() -> None:
+    cluster = start(profile(default=True))
+    cluster.put(node("n1").build())
+    engine = cluster.scheduler.engine
+    before = engine.extenders
+    fits(engine, it().req(cpu="64").build())
+    assert engine.extenders is before
