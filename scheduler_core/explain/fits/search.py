@@ -20,7 +20,8 @@ from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.scheduler.engine import Engine
 
-MOST_PAIRS: Final = 60  # that are tried
+MOST_PAIRS: Final = 200  # that are tried
+ENOUGH_PAIRS: Final = 12  # after which no further ones are
 MOST_WITH_EVICTIONS: Final = 6  # relaxations that are tried together with evictions
 
 _ORDER: Final = {kind: place for place, kind in enumerate(Kind)}
@@ -128,14 +129,16 @@ class _Search:
             for pair in combinations(relaxations, 2)
             if any(each <= pair[0].plugins | pair[1].plugins for each in kept)
         ]
-        for one, other in islice(helping, MOST_PAIRS):
-            if not self.tries.feasible(other.edit(one.edit(self.world))):
-                continue
-            yield from list(self._both(one, other)) or self._both(other, one)
+        yield from islice(self._of_pairs(helping[:MOST_PAIRS]), ENOUGH_PAIRS)
         for one in relaxations[:MOST_WITH_EVICTIONS]:
             for change in evictions.evictions(self.engine, self.tries, one.edit(self.world))[:1]:
                 for first in one.refine(self.tries, change.edit(self.world))[:1]:
                     yield from self._tried((first, change))
+
+    def _of_pairs(self, pairs: Sequence[tuple[Relaxation, Relaxation]]) -> Iterator[Suggestion]:
+        for one, other in pairs:
+            if self.tries.feasible(other.edit(one.edit(self.world))):
+                yield from list(self._both(one, other)) or self._both(other, one)
 
     def _both(self, one: Relaxation, other: Relaxation) -> Iterator[Suggestion]:
         """The first as small as it may be with all of the other, then the other as small as it may be with that."""
