@@ -8,7 +8,10 @@ import gc
 
 # New objects between two looks for garbage: a step or a frame makes thousands that are all in use until it ends.
 YOUNG_OBJECTS = 20_000
+# Objects of clusters read to stay before it pays to look through everything, which takes tenths of a second.
+WORTH_SETTLING = 5_000
 _has_set_aside = False  # this process, not its parent
+_unsettled = 0
 
 
 def pause() -> None:
@@ -33,10 +36,19 @@ def ease_child() -> None:
 
 def settle() -> None:
     """What lives now will live on: collect what garbage there is, and let later collections pass over the rest."""
-    global _has_set_aside
+    global _has_set_aside, _unsettled
     if _has_set_aside:
         gc.unfreeze()  # some of it may be garbage by now
     gc.collect()
     gc.freeze()
     gc.enable()
     _has_set_aside = True
+    _unsettled = 0
+
+
+def settle_after(objects: int) -> None:
+    """Settle once so many objects of clusters have been read to stay, since it was last done, that it pays."""
+    global _unsettled
+    _unsettled += objects
+    if _unsettled >= WORTH_SETTLING:
+        settle()

@@ -34,6 +34,7 @@ _COMMANDS = {
     "prune": ("pruning", "prune"),
     "find": ("finding", "find"),
     "at": ("showing", "show"),
+    "cache": ("caching", "show"),
     "replay": ("replaying", "replay"),
     "config": ("configuring", "configure"),
     "kubeconfig": ("kubernetes", "kubeconfig"),
@@ -156,12 +157,24 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
         metavar="NODE",
         help="why its last node, and not this one (default: the best of the others), and what weight would turn it",
     )
+    why.add_argument(
+        "--evicted",
+        action="store_true",
+        help="why it was evicted, gone or not, and what other nodes would have cost",
+    )
+    why.add_argument(
+        "--since",
+        nargs="?",
+        const=0,
+        type=int,
+        metavar="ATTEMPT",
+        help="which nodes changed verdict since this attempt (default: the one before the last), and by which entry",
+    )
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
     why.add_argument("--json", action="store_true", help="print one JSON document")
 
     fit = command(
-        "fits",
-        "Say what would make a pod fit: the smallest changes, each tried. 0: it fits as it is, 1: not, 2: error.",
+        "fits", "Say what would make a pod fit: changes that were tried. 0: it fits as it is; 1: not; 2: error."
     )
     data_dir(fit)
     fit.add_argument("pod", nargs="?", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
@@ -204,21 +217,31 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     then.add_argument(
         "what",
-        choices=list(dict.fromkeys(["pods", "pod", "nodes", "node", "pending", "objects", *LISTS])),
+        choices=list(dict.fromkeys(["pods", "pod", "nodes", "node", "pending", "cache", "objects", *LISTS])),
         help="what to show; pods and nodes without a query are printed as kubectl does",
     )
     then.add_argument(
         "query",
         nargs="*",
         metavar="NAME|QUERY",
-        help="a pod ([NAMESPACE/]POD), a node, or a kind of objects; of a list which, as in `./ksched pods --help`",
+        help="a pod ([NAMESPACE/]POD), a node, or a kind of objects; of the cache a part of names; of a list which,"
+        " as in `./ksched pods --help`",
     )
     then.add_argument("--sort", help="of a list: a column; --sort=-COLUMN downwards")
     then.add_argument("--columns", metavar="NAME,...", help="of a list")
-    then.add_argument("--limit", type=int, default=50, help="of a list: rows at most, 0 for all (default: 50)")
+    then.add_argument(
+        "--limit", type=int, default=50, help="of a list or the cache: rows at most, of a list 0 for all (default: 50)"
+    )
     print_as = then.add_mutually_exclusive_group()
     print_as.add_argument("--json", action="store_true", help="print one JSON document")
     print_as.add_argument("--csv", action="store_true", help="print all rows of a list as CSV")
+
+    cache = command("cache", "Show the scheduler's cache: pods assumed and confirmed, nodes and the last snapshot.")
+    data_dir(cache)
+    cache.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
+    cache.add_argument("query", nargs="*", metavar="TEXT", help="only pods and nodes whose names have this part")
+    cache.add_argument("--limit", type=int, default=50, help="of pods and nodes at most so many (default: 50)")
+    cache.add_argument("--json", action="store_true", help="print one JSON document, with all nodes")
 
     again = command("replay", "Make recorded steps of a cluster again, and compare them with their record.")
     data_dir(again)

@@ -1,6 +1,7 @@
 """`./ksched why`: what kept a pod from all nodes in its last attempt, with what was asked and what there was.
 
-Of a pod that has a node, why it has that one and not another. Without a pod: what keeps those that are pending.
+Of a pod that has a node, why it has that one and not another, or why it was evicted. Without a pod: what keeps those
+that are pending.
 """
 
 import argparse
@@ -11,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kschedweb.ops.changed import told_changed
 from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.evicted import told_evicted
 from kschedweb.ops.figures import amount_text, sentence
 from kschedweb.ops.pending import told_pod
 from kschedweb.ops.telling import number_of
@@ -26,11 +29,12 @@ HAS_NODE_OR_GONE = ("invalid", "not_found")
 def why(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print the pod's last attempt, or what keeps all; 1 when there is no attempt, or the service does not tell."""
     is_again, is_not = options.again or options.node is not None, options.other is not None
-    if options.pod is None and (is_again or is_not):
-        print("ksched: --again, --node and --not are about a pod: name it", file=sys.stderr)
+    questions = is_again + is_not + options.evicted + (options.since is not None)
+    if options.pod is None and questions:
+        print("ksched: --again, --node, --not, --evicted and --since are about a pod: name it", file=sys.stderr)
         return 1
-    if is_again and is_not:
-        print("ksched: --not goes without --again and --node", file=sys.stderr)
+    if questions > 1:
+        print("ksched: --not, --evicted and --since each go alone, without --again and --node", file=sys.stderr)
         return 1
     namespace, _, name = (options.pod or "").rpartition("/")
     key = f"{namespace or 'default'}/{name}"
@@ -42,12 +46,16 @@ def why(*, data_dir: Path, options: argparse.Namespace) -> int:
             print(json.dumps(pending) if options.json else "\n".join(told_pending(pending)))
             return 0
         pod = "/".join(urllib.parse.quote(part, safe="") for part in key.split("/"))
+        if options.evicted:
+            return _evicted(client, f"{path}/pods/{pod}/evicted", key, is_json=options.json)
         _, answer = client.call("GET", f"{path}/pods/{pod}/attempts?limit={MOST_ATTEMPTS if is_not else 1}")
         if not answer["results"]:
             raise Refused(f"no attempt at the pod {key} is stored")
         if is_not:
             return _not(client, path, key, answer["results"], options)
         (attempt,) = answer["results"]
+        if options.since is not None:
+            return _since(client, path, f"{path}/pods/{pod}/attempts", attempt, options)
         if is_again:
             return _again(client, path, attempt, options)
         if options.json:
@@ -114,6 +122,32 @@ def _of_pending(client: Client, path: str) -> int:
         print(f"ksched: of its record alone: {refusal}", file=sys.stderr)
     for line in told_pod(said):
         print(line)
+    return 0 if said["difference"] is None else 1
+
+
+def _evicted(client: Client, path: str, key: str, *, is_json: bool) -> int:
+    """Print why a pod was evicted; what its record says where the search cannot be made again. 1 where they differ."""
+    try:
+        _, said = client.call("GET", path)
+    except Refused as refusal:
+        if refusal.answer.get("code") not in NOT_AGAIN:
+            raise
+        _, said = client.call("GET", f"{path}?again=false")
+        print(f"ksched: of its record alone: {refusal}", file=sys.stderr)
+    print(json.dumps(said) if is_json else "\n".join(told_evicted(key, said)))
+    return 0 if said["difference"] is None else 1
+
+
+def _since(client: Client, path: str, attempts: str, attempt: Mapping[str, Any], options: argparse.Namespace) -> int:
+    """Print what changed since an earlier attempt at the pod; 1 where one of the two is another made again."""
+    asked = f"{path}/attempts/{attempt['seq']}/changed"
+    if options.since:
+        _, answer = client.call("GET", f"{attempts}?attempt={options.since}&limit=1")
+        if not answer["results"]:
+            raise Refused(f"no attempt {options.since:,} at this pod is stored")
+        asked = f"{asked}?since={answer['results'][0]['seq']}"
+    _, said = client.call("GET", asked)
+    print(json.dumps(said) if options.json else "\n".join(told_changed(said)))
     return 0 if said["difference"] is None else 1
 
 

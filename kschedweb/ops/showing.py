@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kschedweb.ops import listing
+from kschedweb.ops import caching, listing
 from kschedweb.ops.client import Client, Refused, cluster_id, connect
 from kschedweb.ops.telling import counts, number_of, table
 from kschedweb.query import LISTS
@@ -30,6 +30,8 @@ def show(*, data_dir: Path, options: argparse.Namespace) -> int:
     what, words = options.what, options.query
     if what in LISTS and (words or what not in KINDS or options.csv or options.sort or options.columns):
         return listing.shown(LISTS[what], data_dir, options, options.at)
+    if what == "cache" and not (options.csv or options.sort or options.columns):
+        return caching.shown(data_dir, options, options.at)
     if what not in LISTS and (options.csv or options.sort or options.columns):
         print(f"ksched: {what} is no list: it takes no --csv, --sort and --columns", file=sys.stderr)
         return 2

@@ -13,6 +13,7 @@ from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.scheduling.past import asking, telling
 from kschedweb.scheduling.past.attempts import attempt_again
+from kschedweb.scheduling.past.changed import attempt_changed
 from kschedweb.scheduling.past.why import node_why
 from kschedweb.traces import selectors
 from scheduler_core.explain.again import Wanted
@@ -65,6 +66,19 @@ class AttemptWhyView(RestView):
         with asking.turn() if query.again else nullcontext():
             told = node_why(cluster_id=cluster_id, seq=seq, other=other, again=query.again)
         return telling.why_view(seq, told)
+
+
+class AttemptChangedView(RestView):
+    def get(self, request: Request, cluster_id: int, seq: int, query: views.ChangedQuery) -> views.AttemptChanged:
+        """Say which nodes changed verdict since an earlier attempt at the pod, and by which entry of the change log.
+
+        Both attempts are made again, and the pod is tried at positions between them, up to 20 seconds. Refused as by
+        `again`; 422 where there is no such earlier attempt at the pod.
+        """
+        cluster_selectors.cluster_get(cluster_id)
+        with asking.turn():
+            told = attempt_changed(cluster_id=cluster_id, seq=seq, since=query.since or None)
+        return telling.changed_view(told, query.limit)
 
 
 def _wanted(query: views.AgainQuery) -> Wanted:

@@ -21,6 +21,7 @@ from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past import asking, telling
+from kschedweb.scheduling.past.evicted import pod_evicted
 from kschedweb.scheduling.past.fitting import manifest_fits, pod_fits
 from kschedweb.scheduling.past.pending import pod_why
 from kschedweb.traces import selectors
@@ -125,6 +126,22 @@ class PodWhyView(RestView):
         with asking.turn() if query.again else nullcontext():
             told = pod_why(cluster_id=cluster_id, namespace=namespace, name=name, **given(query))
         return telling.pod_why_view(told)
+
+
+class PodEvictedView(RestView):
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.PodEvictedQuery
+    ) -> views.PodEvicted:
+        """Say why a pod was evicted: who had it deleted, and of a preemption what each node would have cost.
+
+        Also of pods that are gone. The preemptor's attempt is made again, which is refused as by `again` of an attempt;
+        with `again=false` its record answers. 404 where no pod of the name is leaving or left.
+        """
+        with asking.turn() if query.again else nullcontext():
+            told = pod_evicted(
+                cluster_id=cluster_id, namespace=namespace, name=name, uid=query.uid or "", again=query.again
+            )
+        return telling.pod_evicted_view(told, query.limit)
 
 
 class PodFitsView(RestView):

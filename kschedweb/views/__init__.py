@@ -76,6 +76,8 @@ from kschedweb.views.base import (
     given,
     view_of,
 )
+from kschedweb.views.cache import CacheNode, CachePod, CacheQuery, CacheSnapshot, CacheStage, SchedulerCache
+from kschedweb.views.changed import AttemptChanged, ChangedBy, ChangedNode, ChangedQuery, ChangingEntry
 from kschedweb.views.clusters import (
     Clock,
     ClockChange,
@@ -121,6 +123,17 @@ from kschedweb.views.devices import (
     SelectorRefusal,
 )
 from kschedweb.views.events import Event, EventPage, EventQuery, EventView, ObjectEventQuery, ObjectEvents
+from kschedweb.views.evicted import (
+    BudgetCount,
+    Criterion,
+    EvictedBy,
+    EvictingEntry,
+    NodeCost,
+    PodEvicted,
+    PodEvictedQuery,
+    Preempting,
+    TriedPod,
+)
 from kschedweb.views.fits import FitChange, FitKind, FitPreemption, FitsQuery, FitSuggestion, PodFits
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
@@ -316,6 +329,20 @@ __all__ = [
     "Waker",
     "WeightTurn",
     "WhyQuery",
+    "AttemptChanged",
+    "ChangedBy",
+    "ChangedNode",
+    "ChangedQuery",
+    "ChangingEntry",
+    "BudgetCount",
+    "Criterion",
+    "EvictedBy",
+    "EvictingEntry",
+    "NodeCost",
+    "PodEvicted",
+    "PodEvictedQuery",
+    "Preempting",
+    "TriedPod",
     "FitChange",
     "FitKind",
     "FitPreemption",
@@ -362,6 +389,11 @@ __all__ = [
     "CODES",
     "CacheMove",
     "CacheMoved",
+    "CacheNode",
+    "CachePod",
+    "CacheQuery",
+    "CacheSnapshot",
+    "CacheStage",
     "ChangeLogEvent",
     "Cluster",
     "Clock",
@@ -502,6 +534,7 @@ __all__ = [
     "RoleBinding",
     "RoleChange",
     "RolePage",
+    "SchedulerCache",
     "SchedulerConfig",
     "SchedulerConfigVersion",
     "SchedulerConfigVersionPage",

@@ -70,6 +70,8 @@ def dump_snapshot(snapshot: Snapshot, cache: Cache, encode: Encode) -> dict[str,
         entries.append([name, None if unchanged else _dump_info(entry, encode), images])
     return {
         "generation": snapshot.generation,
+        "since": snapshot.since,
+        "dropped": list(snapshot.dropped),
         "entries": entries,
         "order": [info.name for info in snapshot.list()],
     }
@@ -79,6 +81,8 @@ def load_snapshot(dumped: dict[str, Any], cache: Cache, decode: Decode, *, log: 
     """The snapshot over the loaded cache; rows of the table may come in another order than before."""
     snapshot = Snapshot(log)
     snapshot.generation = dumped["generation"]
+    # Missing in checkpoints of earlier releases.
+    snapshot.since, snapshot.dropped = dumped.get("since"), tuple(dumped.get("dropped", ()))
     for name, info, images in dumped["entries"]:
         entry = cache.items[name].info.copy() if info is None else _load_info(info, decode, cache)
         summary = {image: ImageStateSummary(size, num_nodes) for image, size, num_nodes in images}

@@ -26,6 +26,9 @@ class Snapshot:
         self.table = NodeTable()
         self.order: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self.generation = 0
+        # Of the last update, for who looks in: the generation before it (None: not known), and the nodes it dropped.
+        self.since: int | None = None
+        self.dropped: tuple[str, ...] = ()
         self.node_info_map: dict[str, NodeInfo] = {}
         self._list: list[NodeInfo] = []
         # Derived from the list when somebody asks; None once they may differ.
@@ -65,6 +68,7 @@ class Snapshot:
     def update_snapshot(self, cache: Cache) -> str:
         """Copy what changed. A text when the result does not hold together: this cycle fails, the next one works."""
         rebuild = False
+        self.since, self.dropped = self.generation, ()
         for item in reversed(cache.items.values()):
             info = item.info
             if info.generation <= self.generation:
@@ -129,6 +133,7 @@ class Snapshot:
 
     def _drop_deleted(self, cache: Cache) -> None:
         surplus = len(self.node_info_map) - cache.tree.num_nodes
+        dropped = []
         for name in list(self.node_info_map):
             if surplus <= 0:
                 break
@@ -136,4 +141,6 @@ class Snapshot:
             if item is None or item.info.node is None:
                 del self.node_info_map[name]
                 self.table.remove(name)
+                dropped.append(name)
                 surplus -= 1
+        self.dropped = tuple(dropped)

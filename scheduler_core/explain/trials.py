@@ -13,8 +13,9 @@ from scheduler_core.model.status import Code, Status
 from scheduler_core.model.types import Diagnosis
 from scheduler_core.plugins.default_preemption import DefaultPreemption
 from scheduler_core.preemption.budgets import Budget
+from scheduler_core.preemption.criteria import Candidate
 from scheduler_core.preemption.evaluator import not_eligible
-from scheduler_core.preemption.trial import Question, select_victims_on_node
+from scheduler_core.preemption.trial import Question, Watch, select_victims_on_node
 from scheduler_core.scheduler.engine import Engine
 
 
@@ -23,30 +24,36 @@ class Trials:
 
     def __init__(self, engine: Engine, plain: Cycle, diagnosis: Diagnosis) -> None:
         """`plain`: the cycle with the state of the node form; `diagnosis`: what refused the pod."""
+        self.budgets = cast(Sequence[PodDisruptionBudget], engine.store.list(PodDisruptionBudget.kind))
         self._statuses = diagnosis.node_to_status
-        self._question = self._asked(engine, plain)
+        self.question = self._asked(engine, plain)  # None where there is no search
 
     def _asked(self, engine: Engine, plain: Cycle) -> Question | None:
-        """None where there is no search: no plugin makes one, or the pod may not evict others."""
+        """None where no plugin makes a search, or the pod may not evict others."""
         stored = engine.store.pod(plain.pod.key)
         searches = any(isinstance(each, DefaultPreemption) for each in plain.profile.post_filter)
         if stored is None or not searches or not_eligible(stored, engine.snapshot, self._statuses):
             return None
-        found = cast(Sequence[PodDisruptionBudget], engine.store.list(PodDisruptionBudget.kind))
         return Question(
             runner=plain.profile,
             nominated=plain.nominated,
             state=plain.state,
             pod=stored,
-            budgets=[Budget.of(pdb) for pdb in found],
+            budgets=[Budget.of(pdb) for pdb in self.budgets],
             now=engine.now,
         )
 
     def of(self, info: NodeInfo) -> Trial | None:
         """What comes of trying the node; None where evicting pods is no help."""
-        if self._question is None or self._statuses.status_of(info.name).code is not Code.Unschedulable:
+        found = self.candidate(info)
+        if found is None:
             return None
-        found = select_victims_on_node(self._question, info.copy())
         if isinstance(found, Status):
             return Trial(status=found)
         return Trial(tuple(pod.key for pod in found.victims), found.num_pdb_violations)
+
+    def candidate(self, info: NodeInfo, watch: Watch | None = None) -> Candidate | Status | None:
+        """The same with the pods themselves; `watch` is told of each that is tried to be spared."""
+        if self.question is None or self._statuses.status_of(info.name).code is not Code.Unschedulable:
+            return None
+        return select_victims_on_node(self.question, info.copy(), watch)

@@ -8,7 +8,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectV
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scheduler_core.api.derived import start_time_us
@@ -20,6 +20,9 @@ from scheduler_core.model.status import Status
 from scheduler_core.model.types import PodInfo
 from scheduler_core.preemption.budgets import Budget, split_by_budget
 from scheduler_core.preemption.criteria import Candidate
+
+Watch = Callable[[PodInfo, Status, CycleState, NodeInfo], None]
+"""Told of each pod as it is back on the node: what refuses the preemptor then, on which state."""
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
@@ -65,9 +68,9 @@ def dry_run(question: Question, node_infos: Iterable[NodeInfo], want: int) -> Dr
     return run
 
 
-def select_victims_on_node(question: Question, node_info: NodeInfo) -> Candidate | Status:
+def select_victims_on_node(question: Question, node_info: NodeInfo, watch: Watch | None = None) -> Candidate | Status:
     """Return the victims needed for the pod to fit, or the reason none suffice. Mutates `node_info`."""
-    trial = _Trial(question, question.state.clone(), node_info)
+    trial = _Trial(question, question.state.clone(), node_info, watch)
     potential = [info for info in node_info.pods if info.pod.priority < question.pod.priority]
     if not potential:
         return Status.unresolvable(NO_VICTIMS)
@@ -97,13 +100,24 @@ def select_victims_on_node(question: Question, node_info: NodeInfo) -> Candidate
     return Candidate(node_info.name, tuple(info.pod for info in victims), num_violations)
 
 
+def fits_without(question: Question, node_info: NodeInfo, gone: Collection[str]) -> Status:
+    """Whether the pod fits on the node once the pods with these keys have left it. Mutates `node_info`."""
+    trial = _Trial(question, question.state.clone(), node_info)
+    for info in [each for each in node_info.pods if each.pod.key in gone]:
+        status = trial.remove(info)
+        if not status.is_success:
+            return status
+    return trial.fits()
+
+
 class _Trial:
     """One node's copy, pods coming and going."""
 
-    def __init__(self, question: Question, state: CycleState, node_info: NodeInfo) -> None:
+    def __init__(self, question: Question, state: CycleState, node_info: NodeInfo, watch: Watch | None = None) -> None:
         self._question = question
         self._state = state
         self._node_info = node_info
+        self._watch = watch
 
     def fits(self) -> Status:
         question = self._question
@@ -121,7 +135,10 @@ class _Trial:
         status = self._question.runner.run_add_pod(self._state, self._question.pod, info, self._node_info)
         if not status.is_success:
             return status
-        if self.fits().is_success:
+        status = self.fits()
+        if self._watch is not None:
+            self._watch(info, status, self._state, self._node_info)
+        if status.is_success:
             return True
         status = self.remove(info)
         return False if status.is_success else status

@@ -20,13 +20,11 @@ from tests.browser.test_search import find
 from tests.browser.test_whole import node, pod, put
 
 expect.set_options(timeout=WAIT_MS)
+pytestmark = pytest.mark.slow
 MOST_TABS = 80
 
 
-@pytest.fixture(
-    scope="module",
-    params=["sample", *(pytest.param(name, marks=pytest.mark.slow) for name in ("openb", "large"))],
-)
+@pytest.fixture(scope="module", params=["sample", "openb", "large"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     if request.param == "sample":
         yield request.getfixturevalue("shared_service")

@@ -1,6 +1,6 @@
 """The dashboard over a cluster of many nodes and pods: what it transfers, what it draws, what can be reached.
 
-The short form has a tenth of the nodes and pods; `--long` runs the whole.
+All of it is the long form.
 """
 
 import json
@@ -18,6 +18,7 @@ from tests.browser.test_attempts import attempts_of
 
 expect.set_options(timeout=WAIT_MS)
 
+pytestmark = pytest.mark.slow
 MOST_ELEMENTS = 3_000
 
 
@@ -31,13 +32,7 @@ class Size:
         return f"{self.nodes} nodes, {self.pods} pods"
 
 
-SIZES = [
-    pytest.param(Size(500, 3_000, 320_000), id="small"),
-    pytest.param(Size(5_000, 30_000, 1_500_000), id="large", marks=pytest.mark.slow),
-]
-
-
-@pytest.fixture(scope="module", params=SIZES)
+@pytest.fixture(scope="module", params=[Size(500, 3_000, 320_000), Size(5_000, 30_000, 1_500_000)], ids=str)
 def size(request: pytest.FixtureRequest) -> Size:
     return request.param  # type: ignore[no-any-return]
 

@@ -107,13 +107,13 @@ def strange(own: Cluster) -> Iterator[Cluster]:
 
 
 def test_panels_of_odd_pods_say_what_rest_answers(page: Page, strange: Cluster, request: pytest.FixtureRequest) -> None:
-    """A third of them, all in the long form."""
+    """A sixth of them, all in the long form."""
     snapshot = strange.call("GET", "snapshot")
     profiles = snapshot["cluster"]["profiles"]
     queues = {one["uid"]: one for one in snapshot["queue"]}
     reader = Reader(page, strange)
     assert len(snapshot["pods"]) > 60
-    for pod in snapshot["pods"][:: 1 if request.config.getoption("--long") else 3]:
+    for pod in snapshot["pods"][:: 1 if request.config.getoption("--long") else 6]:
         panel = reader.check(pod["key"])
         expect(panel.get_by_role("status").first).to_have_text(state(pod, queues.get(pod["uid"]), profiles))
         check_facts(panel, pod, strange.call("GET", f"pods/{pod['key']}"))

@@ -19,6 +19,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from django.test.utils import setup_databases, teardown_databases
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
@@ -58,6 +59,22 @@ def django_db_setup(
 @pytest.fixture(autouse=True, scope="session")
 def _valkey_runs(valkey_url: str) -> None:
     """The broker and the channel layer are there for every test of the web half."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_are_found_once() -> Iterator[None]:
+    """Each client has the middleware made anew, which would look at every file of the build, as a process does once."""
+    find, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def find_once(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
 
 
 # The tables that have room for rows, and how large each is, with its indexes.
@@ -102,7 +119,7 @@ def _tables_are_emptied_and_no_more() -> Iterator[None]:
 def _engines_leave_garbage() -> Iterator[None]:
     """A process of tests holds far more than one of the service: each new engine would visit all of it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host, "settle", lambda: None)
+        patch.setattr(host, "settle_after", lambda objects: None)
         yield
 
 

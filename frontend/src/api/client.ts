@@ -6,6 +6,7 @@ import createClient from "openapi-fetch";
 import type {
   AgainQuery,
   AgreementQuery,
+  CacheQuery,
   ClockChange,
   ClusterChange,
   ClusterCreate,
@@ -35,34 +36,15 @@ import type {
 } from "../contract/api.gen";
 import { t } from "../i18n/index.svelte";
 import { snapshotOf } from "../live/columns";
+import { ApiError } from "./errors";
 import { inTurn, isPast, ofMoment } from "./past";
+
+export { ApiError, apiError } from "./errors";
 
 export type ListName = paths["/api/clusters/{cluster_id}/lists/{what}"]["get"]["parameters"]["path"]["what"];
 
 const ATTEMPTS = 100;
 const CSRF_COOKIE = "ksched_csrf";
-
-export class ApiError extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-    readonly extra: Readonly<Record<string, unknown>> = {},
-    readonly status = 0,
-  ) {
-    super(message);
-    this.name = "ApiError";
-  }
-
-  /** The session is over, or was never there. */
-  get needsLogin(): boolean {
-    return this.status === 401 || this.code === "not_authenticated" || this.code === "authentication_failed";
-  }
-}
-
-/** What a call threw, as an ApiError: anything else is a fault of the page itself. */
-export function apiError(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError("page_error", String(error));
-}
 
 const client = createClient<paths>({
   baseUrl: location.origin,
@@ -167,6 +149,13 @@ export const api = {
         params: { path: podAt(id, key), query: { again } },
       }),
     ),
+  /** Why it was evicted: of its record, or of the search for victims made again. */
+  podEvicted: (id: number, key: string, again: boolean) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/evicted", {
+        params: { path: podAt(id, key), query: { again } },
+      }),
+    ),
   /** One attempt with a page of its matrix; in the past without what there is now. */
   attempt: (id: number, seq: number, query: MatrixQuery) =>
     answerOf(
@@ -193,8 +182,18 @@ export const api = {
     answerOf(
       client.GET("/api/clusters/{cluster_id}/attempts/{seq}/why", { params: { path: { cluster_id: id, seq }, query } }),
     ),
+  /** Which nodes changed verdict since an earlier attempt at the pod, and by what. */
+  attemptChanged: (id: number, seq: number, since: number) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/attempts/{seq}/changed", {
+        params: { path: { cluster_id: id, seq }, query: { since } },
+      }),
+    ),
   refusals: (id: number, query: NodeRefusalQuery) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/refusals", { params: { path: { cluster_id: id }, query } })),
+  /** Makes the engine again at the moment that is shown, or where it is now. */
+  cache: (id: number, query: CacheQuery) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/cache", { params: { path: { cluster_id: id }, query } })),
   pending: (id: number) => answerOf(client.GET("/api/clusters/{cluster_id}/pending", at({ cluster_id: id }))),
   pendingPods: (id: number, query: PendingPodQuery) =>
     answerOf(

@@ -6,6 +6,7 @@ const CLUSTER = "/api/clusters/{cluster_id}";
 describe("a request while the past is shown", () => {
   it.each([
     ["GET", `${CLUSTER}/pending`, "at"],
+    ["GET", `${CLUSTER}/cache`, "at"],
     ["GET", `${CLUSTER}/pods/{namespace}/{name}`, "at"],
     ["GET", `${CLUSTER}/snapshot/columns`, "asIs"],
     ["GET", `${CLUSTER}/attempts/{seq}`, "asIs"],

@@ -18,6 +18,7 @@ type WithAt = { [Path in keyof paths]: TakesAt<Path> }[keyof paths];
 
 /** Routes whose query may have `at`, the moment that is shown. */
 export const WITH_AT = {
+  "/api/clusters/{cluster_id}/cache": true,
   "/api/clusters/{cluster_id}/lists/{what}": true,
   "/api/clusters/{cluster_id}/lists/{what}/export.{form}": true,
   "/api/clusters/{cluster_id}/nodes/{name}": true,
@@ -45,6 +46,7 @@ const STORED: readonly (keyof paths)[] = [
   "/api/clusters/{cluster_id}",
   "/api/clusters/{cluster_id}/attempts/{seq}",
   "/api/clusters/{cluster_id}/attempts/{seq}/again",
+  "/api/clusters/{cluster_id}/attempts/{seq}/changed",
   "/api/clusters/{cluster_id}/attempts/{seq}/preemption",
   "/api/clusters/{cluster_id}/attempts/{seq}/why",
   "/api/clusters/{cluster_id}/frames",

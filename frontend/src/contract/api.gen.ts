@@ -114,6 +114,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/attempts/{seq}/changed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say which nodes changed verdict since an earlier attempt at the pod, and by which entry of the change log.
+         * @description Both attempts are made again, and the pod is tried at positions between them, up to 20 seconds. Refused as by
+         *     `again`; 422 where there is no such earlier attempt at the pod.
+         */
+        readonly get: operations["AttemptChanged_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/attempts/{seq}/preemption": {
         readonly parameters: {
             readonly query?: never;
@@ -144,6 +165,27 @@ export interface paths {
          *     told. That is refused as by `again`; with `again=false` the record alone answers. 422 where no node was chosen.
          */
         readonly get: operations["AttemptWhy_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/cache": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the scheduler's cache: pods assumed and confirmed, generations of nodes, what the last snapshot changed.
+         * @description The engine is made again for it, also where it is now: refused with 409 where it cannot be, as of a mirror, with
+         *     410 where the moment has been cleared away, with 429 where four requests are in the past already.
+         */
+        readonly get: operations["Cache_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -613,6 +655,27 @@ export interface paths {
         };
         /** List the pod's attempts, newest first. */
         readonly get: operations["PodAttemptList_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/pods/{namespace}/{name}/evicted": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say why a pod was evicted: who had it deleted, and of a preemption what each node would have cost.
+         * @description Also of pods that are gone. The preemptor's attempt is made again, which is refused as by `again` of an attempt;
+         *     with `again=false` its record answers. 404 where no pod of the name is leaving or left.
+         */
+        readonly get: operations["PodEvicted_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1947,6 +2010,162 @@ export interface components {
             /** @description instead of since: so many seconds ago */
             readonly last_seconds?: number;
         };
+        /** @description A node in the cache, or only in the snapshot. Generations are numbers that grow with every change. */
+        readonly CacheNode: {
+            readonly name: string;
+            /** @description of its last change; null: gone from the cache since the last snapshot */
+            readonly generation: number | null;
+            /** @description as the last snapshot has it; null: it is not in it */
+            readonly snapshot_generation: number | null;
+            /** @description whether its object is gone while pods are left on it */
+            readonly is_ghost: boolean;
+            readonly pods: number;
+            /** @description of these pods */
+            readonly assumed: number;
+            /** @description whether the last snapshot took it over; null: not known */
+            readonly changed: boolean | null;
+        };
+        /** @description A pod in the cache. */
+        readonly CachePod: {
+            readonly uid: string;
+            /** @description namespace/name */
+            readonly key: string;
+            readonly node: string;
+            /**
+             * @description assumed and waits: in permit and preBind for plugins, in binding for its binding, when bound to be seen on its node; confirmed: it was seen there
+             * @enum {unknown}
+             */
+            readonly stage: "binding" | "bound" | "confirmed" | "permit" | "preBind";
+            /** @description null: it came with its node, or the log does not tell any more */
+            readonly assumed_at: string | null;
+            /** @description number of the attempt that assumed it; null as `assumed_at` */
+            readonly attempt: number | null;
+            /** @description position of that attempt; null: it is not stored */
+            readonly attempt_seq: number | null;
+            /** @description null: not confirmed, or the log does not tell any more */
+            readonly confirmed_at: string | null;
+            /** @description plugins */
+            readonly awaits: readonly string[];
+            /** @description when the first of them gives up, or a bound pod is no longer waited for */
+            readonly until: string | null;
+        };
+        /** @description What of the cache is listed. */
+        readonly CacheQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
+            /** @description only pods whose key or node, and nodes whose name contains it */
+            readonly find?: string;
+            /**
+             * @description of the pods; nodes are all listed
+             * @default 500
+             */
+            readonly limit?: number;
+        };
+        /** @description The snapshot that the last cycle read, and what its last update changed. */
+        readonly CacheSnapshot: {
+            /** @description the newest that it has taken over */
+            readonly generation: number;
+            /** @description its generation before the update; null: not known until the next cycle */
+            readonly since: number | null;
+            /** @description nodes that the update took over; null as `since` */
+            readonly changed: number | null;
+            /** @description nodes that the update took out */
+            readonly dropped: readonly string[];
+            /** @description nodes that have changed since, and that the next update takes over or out */
+            readonly behind: number;
+            readonly nodes: number;
+        };
+        /** @description The cache after the scheduler's last step at a position, worked out by running the engine again. */
+        readonly SchedulerCache: {
+            readonly rv: number;
+            readonly seq: number;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description time of that step; null: none was made */
+            readonly stepped_at: string | null;
+            /** @description the newest in the cache */
+            readonly generation: number;
+            readonly snapshot: components["schemas"]["CacheSnapshot"];
+            /** @description pods, of all */
+            readonly assumed: number;
+            /** @description pods, of all */
+            readonly confirmed: number;
+            /** @description in the cache */
+            readonly nodes_total: number;
+            /** @description those sought, last changed first, those only in the snapshot at the end */
+            readonly nodes: readonly components["schemas"]["CacheNode"][];
+            /** @description of those sought */
+            readonly pods_found: number;
+            /** @description those sought: assumed first, longest assumed first; then confirmed, last changed first */
+            readonly pods: readonly components["schemas"]["CachePod"][];
+        };
+        /** @description Which nodes changed verdict between two attempts at a pod, both made again, and by what. */
+        readonly AttemptChanged: {
+            readonly seq: number;
+            /** @description the earlier attempt's position in the engine log */
+            readonly since: number;
+            /** @description of the later attempt */
+            readonly number: number;
+            /** @description of the earlier one */
+            readonly since_number: number;
+            /** @description position in the change log of the later attempt */
+            readonly rv: number;
+            readonly since_rv: number;
+            /** @description of both attempts */
+            readonly nodes: number;
+            /** @description nodes that changed verdict */
+            readonly changed: number;
+            /** @description the first of them, in the order of the later attempt's nodes */
+            readonly rows: readonly components["schemas"]["ChangedNode"][];
+            /** @description in their order; each proven by two runs, just before it and with it */
+            readonly entries: readonly components["schemas"]["ChangingEntry"][];
+            /** @description how often the pod was tried */
+            readonly runs: number;
+            /** @description the first thing that came out otherwise when made again; null: nothing */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+        };
+        /** @description A node that one attempt says otherwise of than the other. */
+        readonly ChangedNode: {
+            readonly node: string;
+            /** @description at the earlier attempt */
+            readonly was_there: boolean;
+            /** @description at the later one */
+            readonly is_there: boolean;
+            /** @description what kept the pod from it at the earlier attempt; null: nothing, or no node */
+            readonly before: components["schemas"]["Status"] | null;
+            /** @description the same at the later one */
+            readonly after: components["schemas"]["Status"] | null;
+            /**
+             * @description entry: of the change log; configuration: another version of it; assumed: nothing that was stored turned it, but pods that were only assumed on nodes; late: the time was over; unproven: another engine says otherwise of the entry that was found
+             * @enum {unknown}
+             */
+            readonly by: "assumed" | "configuration" | "entry" | "late" | "unproven";
+            /** @description of that entry; null: by none, or it is not known */
+            readonly rv: number | null;
+        };
+        /** @description Which attempt it is compared with. */
+        readonly ChangedQuery: {
+            /** @description position of the earlier one; without it the last before */
+            readonly since?: number;
+            /**
+             * @description nodes that are told of one by one
+             * @default 100
+             */
+            readonly limit?: number;
+        };
+        /** @description An entry of the change log with which nodes have the verdict of the later attempt, and just before it not. */
+        readonly ChangingEntry: {
+            readonly rv: number;
+            readonly kind: string;
+            readonly namespace: string;
+            readonly name: string;
+            readonly operation: string;
+            readonly actor: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description that it turned */
+            readonly nodes: number;
+        };
         /** @description The time in a cluster. Times are microseconds since 1970. */
         readonly Clock: {
             /** @enum {unknown} */
@@ -2468,6 +2687,136 @@ export interface components {
         readonly ObjectEvents: {
             /** @description the newest, newest first */
             readonly events: readonly components["schemas"]["EventView"][];
+        };
+        /** @description A disruption budget that covers a pod. */
+        readonly BudgetCount: {
+            readonly namespace: string;
+            readonly name: string;
+            /** @description disruptions, when the search was made */
+            readonly allowed: number;
+            /** @description of the pod among those on the node that it covers, the most important being 1 */
+            readonly place: number;
+        };
+        /** @description An entry of the change log. */
+        readonly EvictingEntry: {
+            readonly rv: number;
+            readonly operation: string;
+            readonly actor: string;
+            /** Format: date-time */
+            readonly at: string;
+        };
+        /** @description What a node would have cost, by the criteria in the order in which they are compared. */
+        readonly NodeCost: {
+            readonly node: string;
+            /** @description namespace/name, the most important first */
+            readonly victims: readonly string[];
+            readonly pdb_violations: number;
+            /** @description of its victims; null: not made again */
+            readonly highest_priority: number | null;
+            /** @description of its victims, 2147483648 added to each; null: not made again */
+            readonly sum_of_priorities: number | null;
+            readonly number_of_victims: number;
+            /** @description when the first of its most important victims started, the latest being the best; null: not made again */
+            readonly latest_start: string | null;
+            /**
+             * @description the first at which it costs more than the chosen node; empty: none, or not made again
+             * @enum {unknown}
+             */
+            readonly falls_by: "" | "highest_priority" | "latest_start" | "number_of_victims" | "pdb_violations" | "sum_of_priorities";
+        };
+        /** @description Why a pod was evicted. */
+        readonly PodEvicted: {
+            readonly uid: string;
+            readonly node: string;
+            readonly priority: number;
+            /**
+             * @description the reason of its condition DisruptionTarget. preempted: for a pod of higher priority; taint: one that it does not tolerate; api: the Eviction API; kubelet: its node ended it; podGC: its node is gone; deleted: there is no condition
+             * @enum {unknown}
+             */
+            readonly by: "api" | "deleted" | "kubelet" | "podGC" | "preempted" | "taint";
+            /** @description of that condition */
+            readonly message: string;
+            /** @description with which it was to go: its actor had it deleted */
+            readonly entry: components["schemas"]["EvictingEntry"];
+            /** @description it was to go already before: earlier entries are not stored any more */
+            readonly is_cut: boolean;
+            /** @description null: it is still there */
+            readonly gone_at: string | null;
+            /** @description namespace/name, or the uid where no pod of it is known; empty: none, or not known */
+            readonly preemptor: string;
+            /** @description null: none, or the attempt is not stored */
+            readonly preemption: components["schemas"]["Preempting"] | null;
+            /** @description the first thing that came out otherwise when it was made again; null: nothing */
+            readonly difference: components["schemas"]["HistoryDifference"] | null;
+        };
+        /** @description Which pod of the name, and how much is wanted. */
+        readonly PodEvictedQuery: {
+            /** @description of the pod; without it the newest of the name that is leaving or left */
+            readonly uid?: string;
+            /**
+             * @description make the search for victims again; false: what its record says
+             * @default true
+             */
+            readonly again?: boolean;
+            /**
+             * @description candidates that are told of
+             * @default 20
+             */
+            readonly limit?: number;
+        };
+        /** @description The search for victims that this pod was found by. */
+        readonly Preempting: {
+            /** @description position of the preemptor's attempt in the engine log */
+            readonly attempt: number;
+            /** @description of that attempt */
+            readonly number: number;
+            /** Format: date-time */
+            readonly at: string;
+            readonly node: string;
+            /** @description of the preemptor; null: not made again */
+            readonly priority: number | null;
+            /** @description nodes whose rejection evictions could lift */
+            readonly potential: number;
+            /** @description of nodes tried in vain, the most frequent first */
+            readonly refusals: readonly components["schemas"]["PreemptionRefusal"][];
+            /** @description nodes: enough candidates had been found */
+            readonly untried: number;
+            /** @description nodes where the pod would fit in the place of others */
+            readonly candidates: number;
+            /**
+             * @description that left the node alone; empty: there was one, or the first of equals
+             * @enum {unknown}
+             */
+            readonly criterion: "" | "highest_priority" | "latest_start" | "number_of_victims" | "pdb_violations" | "sum_of_priorities";
+            /** @description candidates that no criterion tells apart, the first of which is taken; 0: one was best */
+            readonly tied: number;
+            /** @description extenders had a say, which may have left out candidates or their victims */
+            readonly asks_extenders: boolean;
+            /** @description what follows is of the search made again; false: of its record */
+            readonly made_again: boolean;
+            /** @description of candidates, the best first */
+            readonly costs: readonly components["schemas"]["NodeCost"][];
+            /** @description on the node, in the order they were put back; empty: not made again */
+            readonly pods: readonly components["schemas"]["TriedPod"][];
+        };
+        /** @description A pod of lower priority on the chosen node, which was put back when all of them had left. */
+        readonly TriedPod: {
+            readonly pod: string;
+            readonly priority: number;
+            /** @description null: not yet */
+            readonly started_at: string | null;
+            readonly budgets: readonly components["schemas"]["BudgetCount"][];
+            /** @description a budget: its place is beyond what that allows */
+            readonly violates: boolean;
+            readonly spared: boolean;
+            /** @description what refuses the preemptor with it there, beside those spared before it; null: nothing */
+            readonly status: components["schemas"]["Status"] | null;
+            /** @description what that asks of the node then, and what there is */
+            readonly amounts: readonly components["schemas"]["Amounts"][];
+            /** @description the preemptor fits beside it when all others of lower priority go */
+            readonly alone: boolean;
+            /** @description the preemptor fits beside it when the other victims go */
+            readonly needless: boolean;
         };
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
@@ -4252,6 +4601,15 @@ export type HistorySpan = components['schemas']['HistorySpan'];
 export type PageQuery = components['schemas']['PageQuery'];
 export type SmallPageQuery = components['schemas']['SmallPageQuery'];
 export type SpanQuery = components['schemas']['SpanQuery'];
+export type CacheNode = components['schemas']['CacheNode'];
+export type CachePod = components['schemas']['CachePod'];
+export type CacheQuery = components['schemas']['CacheQuery'];
+export type CacheSnapshot = components['schemas']['CacheSnapshot'];
+export type SchedulerCache = components['schemas']['SchedulerCache'];
+export type AttemptChanged = components['schemas']['AttemptChanged'];
+export type ChangedNode = components['schemas']['ChangedNode'];
+export type ChangedQuery = components['schemas']['ChangedQuery'];
+export type ChangingEntry = components['schemas']['ChangingEntry'];
 export type Clock = components['schemas']['Clock'];
 export type ClockChange = components['schemas']['ClockChange'];
 export type Cluster = components['schemas']['Cluster'];
@@ -4293,6 +4651,13 @@ export type EventQuery = components['schemas']['EventQuery'];
 export type EventView = components['schemas']['EventView'];
 export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
 export type ObjectEvents = components['schemas']['ObjectEvents'];
+export type BudgetCount = components['schemas']['BudgetCount'];
+export type EvictingEntry = components['schemas']['EvictingEntry'];
+export type NodeCost = components['schemas']['NodeCost'];
+export type PodEvicted = components['schemas']['PodEvicted'];
+export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
+export type Preempting = components['schemas']['Preempting'];
+export type TriedPod = components['schemas']['TriedPod'];
 export type FitChange = components['schemas']['FitChange'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
@@ -4770,6 +5135,42 @@ export interface operations {
             };
         };
     };
+    readonly AttemptChanged_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description nodes that are told of one by one */
+                readonly limit?: number;
+                /** @description position of the earlier one; without it the last before */
+                readonly since?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly seq: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AttemptChanged"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
     readonly AttemptPreemption_get: {
         readonly parameters: {
             readonly query?: {
@@ -4831,6 +5232,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["NodeWhy"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Cache_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+                /** @description only pods whose key or node, and nodes whose name contains it */
+                readonly find?: string;
+                /** @description of the pods; nodes are all listed */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SchedulerCache"];
                 };
             };
             /** @description Refused */
@@ -6052,6 +6490,45 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AttemptPage"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodEvicted_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description make the search for victims again; false: what its record says */
+                readonly again?: boolean;
+                /** @description candidates that are told of */
+                readonly limit?: number;
+                /** @description of the pod; without it the newest of the name that is leaving or left */
+                readonly uid?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodEvicted"];
                 };
             };
             /** @description Refused */

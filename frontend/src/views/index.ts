@@ -1,4 +1,5 @@
 /** All views that open over the dashboard, and those in its place; the first that an address is of opens. */
+import { cacheView } from "./cache/view";
 import { configView } from "./config/view";
 import { decisionView } from "./decision/view";
 import { nodeView } from "./node/view";
@@ -8,4 +9,4 @@ import { workloadView } from "./workload/view";
 import { workloadsView } from "./workloads/view";
 
 export const VIEWS = [podView, nodeView, workloadView, workloadsView, clusterObjectView, configView];
-export const PAGES = [decisionView];
+export const PAGES = [decisionView, cacheView];

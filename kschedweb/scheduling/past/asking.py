@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from kschedweb.cluster import clock
+from kschedweb.cluster import clock, selectors
 from kschedweb.common.errors import ApplicationError
 from kschedweb.common.turns import Turns
 from kschedweb.scheduling.past import moments, planning
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
 from kschedweb.scheduling.past.lists import ListThen, list_then
-from kschedweb.scheduling.past.moments import ObjectsThen, Position
+from kschedweb.scheduling.past.moments import EngineThen, ObjectsThen, Position
 from kschedweb.scheduling.past.standing import Now, Standing, Then
 from kschedweb.traces.models import Checkpoint
 from scheduler_core.api.times import moment_of
@@ -89,6 +89,16 @@ def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
         return
     with _asked(cluster_id, at, moments.moment) as found:
         yield Then(found)
+
+
+@contextmanager
+def engine(cluster_id: int, at: str | None) -> Iterator[EngineThen]:
+    """The engine made again `at` a moment; None: at the end of both logs, where it is now. Raises as `standing`."""
+    if at is None:
+        cluster = selectors.cluster_get(cluster_id)
+        at = f"{cluster.rv}.{cluster.seq}"
+    with _asked(cluster_id, at, moments.engine_then) as found:
+        yield found
 
 
 @contextmanager

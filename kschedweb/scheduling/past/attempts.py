@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -16,8 +16,10 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import EngineStep
 from scheduler_core.errors import CoreError
-from scheduler_core.explain import again, pending
+from scheduler_core.explain import again, changed, evicted, pending
 from scheduler_core.explain.again import Wanted
+from scheduler_core.explain.changed import Verdicts
+from scheduler_core.explain.evicted import Evicting
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.observed import Observation
@@ -70,6 +72,32 @@ def attempt_judged(*, cluster_id: int, seq: int, limit: int) -> tuple[Judged | N
     if made is not None and found is None and judged is not None and judged.doubt:
         found = _difference(before, seq, made.pod_key, "nodes", judged.doubt, "")
     return judged, found
+
+
+def attempt_evicting(
+    *, cluster_id: int, seq: int, nodes: Sequence[str], taken: str
+) -> tuple[Evicting | None, Difference | None]:
+    """Make a stored attempt again and try these nodes for victims once more; raises as `attempt_again`.
+
+    `taken`: the one whose victims are told of one by one.
+    """
+    before = _before(cluster_id, seq, Wanted())
+    made, found, apart = _made(before, seq, partial(evicted.evicting_again, nodes=nodes, taken=taken))
+    if made is not None and apart is None and found is not None and found.doubt:
+        apart = _difference(before, seq, made.pod_key, "victims", found.doubt, "")
+    return found, apart
+
+
+def attempt_verdicts(*, cluster_id: int, seq: int) -> tuple[Verdicts | None, Difference | None]:
+    """Make a stored attempt again, for what its filters say of every node; raises as `attempt_again`."""
+    before = _before(cluster_id, seq, Wanted())
+    made, found, apart = _made(before, seq, changed.attempt_verdicts)
+    if made is not None and apart is None and found is not None:
+        recorded = changed.recorded(made)
+        doubt = changed.doubtful(found, recorded)
+        if doubt:
+            apart = _difference(before, seq, made.pod_key, f"verdict on {doubt}", recorded[doubt], found.get(doubt))
+    return found, apart
 
 
 def attempt_with(*, cluster_id: int, seq: int, plugin: str, weight: int) -> Attempt:

@@ -72,6 +72,18 @@ class ObjectsThen:
     objects: Objects
 
 
+@dataclass(frozen=True, slots=True)
+class EngineThen:
+    """The engine of a cluster as it was, without the objects; its fields are those of a `Moment`."""
+
+    cluster_id: int
+    position: Position
+    at: int
+    seq: int
+    now: datetime | None
+    scheduler: Scheduler | None
+
+
 @dataclass(slots=True)
 class _Kept:
     walker: Walker | None  # None, of either: nobody asked for it so far
@@ -113,6 +125,27 @@ def objects_then(
         _keep(cluster_id, _Kept(None if kept is None else kept.walker, objects))
         seq, stepped_at = _ended(cluster_id, place.target)
         yield ObjectsThen(cluster_id, place.position, place.time, seq, stepped_at, objects)
+
+
+@contextmanager
+def engine_then(
+    *, cluster_id: int, position: Position | None = None, at: datetime | None = None
+) -> Iterator[EngineThen]:
+    """The engine alone, which may not be changed; nobody else has it within the block. Raises as `moment` does."""
+    with _lock:
+        try:
+            place = _located(cluster_id, position, at)
+            kept = _kept.pop(cluster_id, None)
+            walker = None if place.target is None else _led(place.cluster, place.target, kept)
+            _keep(cluster_id, _Kept(walker, None if kept is None else kept.objects))
+        except BaseException:
+            _kept.pop(cluster_id, None)
+            raise
+        if walker is None:
+            yield EngineThen(cluster_id, place.position, place.time, 0, None, None)
+        else:
+            now = moment_of(walker.now)
+            yield EngineThen(cluster_id, place.position, place.time, walker.seq, now, walker.engine)
 
 
 def located(*, cluster_id: int, position: Position | None = None, at: datetime | None = None) -> tuple[Position, int]:

@@ -55,7 +55,7 @@ def queues_at(cluster_id: int, engine: Engine, run: int, seq: int) -> list[Queue
     rows = QueueState.objects.filter(cluster_id=cluster_id, seq__lte=seq)
     found: dict[str, QueueState | QueueRow] = {row.pod_uid: row for row in rows}
     began = EngineStep.objects.filter(cluster_id=cluster_id, run=run, step=1).values_list("seq_from", flat=True)
-    for uid, entries in _moves(cluster_id, kept - found.keys(), began.first() or 0, seq).items():
+    for uid, entries in _moves(cluster_id, kept - found.keys(), began.first() or 0, seq, MOVES).items():
         if (row := _last_row(entries)) is not None:
             found[uid] = row
     # What retention has cut away the engine itself knows, but for what moved the pod.
@@ -77,14 +77,31 @@ def queues_at(cluster_id: int, engine: Engine, run: int, seq: int) -> list[Queue
     return [found[uid] for uid in sorted(found)]
 
 
-def _moves(cluster_id: int, uids: Iterable[str], after: int, seq: int) -> dict[str, list[Any]]:
+def cache_moves_at(cluster_id: int, uids: Iterable[str], seq: int) -> dict[str, list[tuple[int, CacheMove]]]:
+    """The last moves in the cache of each pod until then, with their positions, in order; of the log that is left."""
+    found = _moves(cluster_id, uids, 0, seq, (LogKind.CACHE,))
+    return {uid: [(entry.seq, _cache_move(entry)) for entry in entries] for uid, entries in found.items()}
+
+
+def attempts_before(cluster_id: int, seqs: Mapping[str, int]) -> dict[str, tuple[int, int, str]]:
+    """(position, number, node) of the last attempt at each pod, by uid, that was stored until a position of its own."""
+    rows = bulk.read_rows(
+        "SELECT wanted.uid, made.* FROM unnest(%b::text[], %b::bigint[]) AS wanted (uid, seq) CROSS JOIN LATERAL ("
+        f" SELECT seq, attempt, node_name FROM {Attempt._meta.db_table} WHERE cluster_id = %s"
+        " AND pod_uid = wanted.uid AND seq <= wanted.seq ORDER BY seq DESC LIMIT 1) AS made",
+        [list(seqs), list(seqs.values()), cluster_id],
+    )
+    return {uid: (seq, number, node) for uid, seq, number, node in rows}
+
+
+def _moves(cluster_id: int, uids: Iterable[str], after: int, seq: int, kinds: Iterable[str]) -> dict[str, list[Any]]:
     """The last moves of each pod in (after, seq], in order."""
     rows = bulk.read_rows(
         "SELECT wanted.uid, moved.* FROM unnest(%b::text[]) AS wanted (uid) CROSS JOIN LATERAL ("
         f" SELECT seq, step, kind, pod_uid, pod_key, at, payload::text FROM {_LOG} WHERE cluster_id = %s"
         " AND pod_uid = wanted.uid AND pod_uid <> '' AND seq > %s AND seq <= %s AND kind = ANY (%b::text[])"
         " ORDER BY seq DESC LIMIT %s) AS moved ORDER BY moved.seq",
-        [list(uids), cluster_id, after, seq, [str(kind) for kind in MOVES], MOST_MOVES],
+        [list(uids), cluster_id, after, seq, [str(kind) for kind in kinds], MOST_MOVES],
     )
     found: dict[str, list[Any]] = {}
     for uid, position, step, kind, pod_uid, pod_key, at, payload in rows:
@@ -113,8 +130,7 @@ def _move_of(entry: EngineLog) -> QueueMove | CacheMove:
     told = full_payload(entry)
     key, uid, at = entry.pod_key, entry.pod_uid, microseconds(entry.at)
     if entry.kind == LogKind.CACHE:
-        since = entry.payload["at_ms"] * 1000 if "at_ms" in entry.payload else at
-        return CacheMove(told["kind"], key, uid, told["node"], since)
+        return _cache_move(entry)
     since = entry.payload["since_ms"] * 1000 if "since_ms" in entry.payload else at
     until = told["backoff_until_ms"]
     return QueueMove(
@@ -127,6 +143,12 @@ def _move_of(entry: EngineLog) -> QueueMove | CacheMove:
         None if until is None else until * 1000,
         tuple(told["plugins"]),
     )
+
+
+def _cache_move(entry: EngineLog) -> CacheMove:
+    told = full_payload(entry)
+    at = entry.payload["at_ms"] * 1000 if "at_ms" in entry.payload else microseconds(entry.at)
+    return CacheMove(told["kind"], entry.pod_key, entry.pod_uid, told["node"], at)
 
 
 def attempts_at(cluster_id: int, seq: int) -> QuerySet[Attempt]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from kschedweb import views
+from kschedweb.scheduling.past import changed
 from kschedweb.scheduling.past.attempts import Again
 from kschedweb.scheduling.past.comparing import Difference
+from kschedweb.scheduling.past.evicted import Evicted, Preempting
 from kschedweb.scheduling.past.fitting import FitsTold
 from kschedweb.scheduling.past.pending import PodTold, Preempted, Waiting
 from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
+from scheduler_core.api.times import moment_of
+from scheduler_core.explain.evicted import Cost, Evicting, LowerPod
 from scheduler_core.explain.fits.changes import Suggestion
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.amounts import Amounts
@@ -80,6 +85,131 @@ def pod_why_view(told: PodTold) -> views.PodWhy:
         rv=told.rv,
         judged=None if judged is None else _judged(judged, told.made_again),
         turning=None if told.turning is None else views.view_of(views.Turning, told.turning),
+        difference=_difference(told.difference),
+    )
+
+
+def pod_evicted_view(told: Evicted, limit: int) -> views.PodEvicted:
+    """Why a pod was evicted."""
+    entry, preempting = told.entry, told.preempting
+    return views.PodEvicted(
+        uid=told.uid,
+        node=told.node,
+        priority=told.priority,
+        by=told.cause,  # type: ignore[arg-type]
+        message=told.message,
+        entry=views.EvictingEntry(entry.rv, entry.operation, entry.actor, entry.at),
+        is_cut=told.is_cut,
+        gone_at=told.gone,
+        preemptor=told.preemptor,
+        preemption=None if preempting is None else _preempting(preempting, limit),
+        difference=_difference(told.difference),
+    )
+
+
+def _preempting(told: Preempting, limit: int) -> views.Preempting:
+    record, found = told.record, told.found
+    tried = len(record.candidates) + len(record.not_candidates)
+    return views.Preempting(
+        attempt=told.attempt.seq,
+        number=told.attempt.attempt,
+        at=told.attempt.started_at,
+        node=record.chosen,
+        priority=None if found is None else found.priority,
+        potential=len(record.potential_nodes),
+        refusals=[views.PreemptionRefusal(reason, nodes) for reason, nodes in told.refusals],
+        untried=len(record.potential_nodes) - tried,
+        candidates=len(record.candidates),
+        criterion=record.decided_by,  # type: ignore[arg-type]
+        tied=len(record.tied),
+        asks_extenders=told.asks_extenders,
+        made_again=found is not None,
+        costs=_costs(record, found)[:limit],
+        pods=[] if found is None else list(map(_tried_pod, found.pods)),
+    )
+
+
+def _costs(record: PreemptionRecord, found: Evicting | None) -> list[views.NodeCost]:
+    """The chosen node first; then the best of the others, or as they were found where it was not made again."""
+    if found is not None:
+        in_turn = sorted(found.costs, key=lambda cost: (cost.node != record.chosen, cost.values))
+        return list(map(_cost, in_turn))
+    return [
+        views.NodeCost(
+            node=each.node_name,
+            victims=each.victims,
+            pdb_violations=each.num_pdb_violations,
+            highest_priority=None,
+            sum_of_priorities=None,
+            number_of_victims=len(each.victims),
+            latest_start=None,
+            falls_by="",
+        )
+        for each in sorted(record.candidates, key=lambda each: each.node_name != record.chosen)
+    ]
+
+
+def _cost(cost: Cost) -> views.NodeCost:
+    violations, highest, total, number, latest = cost.values
+    return views.NodeCost(
+        node=cost.node,
+        victims=cost.victims,
+        pdb_violations=violations,
+        highest_priority=highest,
+        sum_of_priorities=total,
+        number_of_victims=number,
+        latest_start=moment_of(-latest),
+        falls_by=cost.falls_by,  # type: ignore[arg-type]
+    )
+
+
+def _tried_pod(pod: LowerPod) -> views.TriedPod:
+    return views.TriedPod(
+        pod=pod.key,
+        priority=pod.priority,
+        started_at=None if pod.started is None else moment_of(pod.started),
+        budgets=[views.view_of(views.BudgetCount, each) for each in pod.budgets],
+        violates=pod.violates,
+        spared=pod.spared,
+        status=adapters.status_view(pod.status),
+        amounts=_amounts(pod.amounts) or [],
+        alone=pod.alone,
+        needless=pod.needless,
+    )
+
+
+def changed_view(told: changed.Told, limit: int) -> views.AttemptChanged:
+    """What changed between two attempts."""
+    by_rv = Counter(each.entry.rv for each in told.turned if each.entry is not None)
+    entries = {each.entry.rv: each.entry for each in told.turned if each.entry is not None}
+    return views.AttemptChanged(
+        seq=told.attempt.seq,
+        since=told.since.seq,
+        number=told.attempt.attempt,
+        since_number=told.since.attempt,
+        rv=told.attempt.rv,
+        since_rv=told.since.rv,
+        nodes=told.nodes,
+        changed=len(told.turned),
+        rows=[
+            views.ChangedNode(
+                node=each.node,
+                was_there=each.before is not None,
+                is_there=each.after is not None,
+                before=adapters.status_view(each.before),
+                after=adapters.status_view(each.after),
+                by=each.cause.value,
+                rv=None if each.entry is None else each.entry.rv,
+            )
+            for each in told.turned[:limit]
+        ],
+        entries=[
+            views.ChangingEntry(
+                rv, entry.kind, entry.namespace, entry.name, entry.operation, entry.actor, entry.at, by_rv[rv]
+            )
+            for rv, entry in sorted(entries.items())
+        ],
+        runs=told.runs,
         difference=_difference(told.difference),
     )
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
 from kschedweb.common import logs
-from kschedweb.common.collector import settle
+from kschedweb.common.collector import settle_after
 from kschedweb.common.memory import trim
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, selectors, services
@@ -209,7 +209,7 @@ class EngineHost:
         if engine is None:
             return
         building.reuse_tell(cluster_id=self.cluster_id, engine=engine)
-        settle()
+        settle_after(len(changes))
         trim()
         now = self._now(clock.now_of(self.cluster_id))
         self._run, self._step = stored.run + 1, 0

@@ -144,12 +144,14 @@ ROWS = [
     _get(f"{POD}/attempts", values=P1),
     _get(f"{POD}/history", values=P1),
     _get(f"{POD}/why", values=P1),
+    _get(f"{POD}/evicted", status=404, values=P1),
     _get(f"{POD}/fits", values=P1),
     Row(f"{CLUSTER}/fits", "POST", Role.VIEWER, body=lambda world: rest.pod("fits-nowhere")),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/again", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/why", status=404),
+    _get(f"{CLUSTER}/attempts/<int:seq>/changed", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/preemption", status=404),
     _get(f"{CLUSTER}/throughput"),
     _get(f"{CLUSTER}/preemptions"),
@@ -164,6 +166,7 @@ ROWS = [
     _get(f"{CLUSTER}/refusals", query="?node=n1&plugin=TaintToleration"),
     _get(f"{CLUSTER}/pending"),
     _get(f"{CLUSTER}/pending/pods"),
+    _get(f"{CLUSTER}/cache"),
     _get(f"{CLUSTER}/slowest"),
     *(
         _get(f"{CLUSTER}/lists/<str:what>{rest}", values={"str:what": "pods", "str:form": "csv"})

@@ -50,7 +50,7 @@ def test_storing_an_upload_takes_the_memory_of_a_piece(cluster: Cluster) -> None
 
 
 def test_taking_an_import_takes_memory_in_proportion(cluster: Cluster) -> None:
-    pods = [pod(f"p{i}", annotations={"a": "x" * 200}, labels={"n": str(i)}) for i in range(3_000)]
+    pods = [pod(f"p{i}", annotations={"a": "x" * 200}, labels={"n": str(i)}) for i in range(1_000)]
     content = orjson.dumps(items(*pods))
     tracemalloc.start()
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedweb.common.collector import ease_child, pause, settle
+from kschedweb.common.collector import WORTH_SETTLING, ease_child, pause, settle, settle_after
 
 
 class _Ring:
@@ -46,6 +46,15 @@ def test_what_had_been_set_aside_goes_when_nobody_holds_it_any_more() -> None:
     assert seen() is not None
     settle()
     assert seen() is None
+
+
+def test_small_clusters_are_set_aside_together() -> None:
+    settle()
+    kept = [_Ring() for _ in range(1000)]
+    settle_after(WORTH_SETTLING - 1)
+    assert any(each is kept[0] for each in gc.get_objects())
+    settle_after(1)
+    assert not any(each is kept[0] for each in gc.get_objects())
 
 
 def test_a_child_shares_with_its_parent_what_that_had_loaded() -> None:

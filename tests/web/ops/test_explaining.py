@@ -106,14 +106,21 @@ def test_without_a_pod_what_keeps_all_is_told(asked: dict[str, Any], told: str) 
     ]
 
 
+ABOUT_A_POD = "--again, --node, --not, --evicted and --since are about a pod: name it"
+ALONE_ASKED = "--not, --evicted and --since each go alone, without --again and --node"
+
+
 @cases(
     "clusters, words, problem",
     ("no cluster", (), ["p"], "there is no cluster"),
     ("several clusters", ("a", "b"), ["p"], "name one with --cluster: a, b"),
     ("another name", ("a",), ["p", "--cluster", "x"], "there is no cluster named x; there are: a"),
-    ("no pod", ("a",), ["--node", "n"], "--again, --node and --not are about a pod: name it"),
-    ("a node it is not on, of no pod", ("a",), ["--not"], "--again, --node and --not are about a pod: name it"),
-    ("two questions", ("a",), ["p", "--again", "--not", "n"], "--not goes without --again and --node"),
+    ("no pod", ("a",), ["--node", "n"], ABOUT_A_POD),
+    ("a node it is not on, of no pod", ("a",), ["--not"], ABOUT_A_POD),
+    ("two questions", ("a",), ["p", "--again", "--not", "n"], ALONE_ASKED),
+    ("who was evicted, of no pod", ("a",), ["--evicted"], ABOUT_A_POD),
+    ("what changed, of no pod", ("a",), ["--since"], ABOUT_A_POD),
+    ("two other questions", ("a",), ["p", "--evicted", "--not"], ALONE_ASKED),
     ("no node", ("a",), ["shop/big", "--not"], "no attempt at the pod shop/big that chose a node is stored"),
     ("no attempt", ("a",), ["gone"], "no attempt at the pod default/gone is stored"),
 )

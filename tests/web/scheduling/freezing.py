@@ -77,7 +77,7 @@ def _run(work: Callable[[], object], at: int | None, told: int) -> None:
     try:
         connection.connection = None
         wake.send = lambda *_, **__: None  # type: ignore[assignment]
-        host.settle = lambda: None  # what the parent has loaded is much
+        host.settle_after = lambda objects: None  # what the parent has loaded is much
         places = 0
 
         def reached(place: str) -> None:

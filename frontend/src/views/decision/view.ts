@@ -14,6 +14,7 @@ export const decisionView = view({
     right: words(),
     candidates: place, // from which on they are shown
     other: place, // the attempt it is compared with
+    changed: flag, // which nodes changed verdict between the two
     made: flag, // it is made again
     again: words(), // the node that is told of then
     not: words(), // the node that was not chosen; the best of the others

@@ -21,7 +21,7 @@ export const podView = view({
     after: flag,
     history: oneOf("", "shown", "older"),
     manifest: flag,
-    why: flag, // since which change it fits nowhere, and which nodes are near
+    why: flag, // since which change it fits nowhere, which nodes are near; what evicting others would have cost
   },
   stays: ["matrix", "search", "history", "manifest", "why"],
   load: () => import("./PodPanel.svelte"),

@@ -6,6 +6,7 @@ import { withSettings } from "../../lib/view";
 import { preferences } from "../../state/preferences.svelte";
 import { clusterHref, router } from "../../state/route.svelte";
 import { store } from "../../state/store.svelte";
+import { cacheHref } from "../cache/view";
 import { configHref } from "../config/view";
 import { dashboardView, listHref } from "../dashboard/view";
 import { LISTS } from "../lists/rows";
@@ -36,6 +37,7 @@ export function entries(dialogs: Dialogs): readonly Entry[] {
   if (cluster) {
     shows("dashboard", t("search.dashboard"), clusterHref(cluster.id));
     shows("workloads", t("workloads.title"), workloadsHref(cluster.id));
+    if (!cluster.is_mirror) shows("cache", t("cache.title"), cacheHref(cluster.id));
     shows("config", t("bar.config"), configHref(cluster.id));
   }
   shows("docs", t("search.apiDocs"), "/api/docs");

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import type { PodEvicted } from "../contract/api.gen";
+import { EVICTED, RECORDED, SEARCH, VICTIM } from "../views/__fixtures__/evictedWhy";
+import type { Sentence } from "./amounts";
+import { causeTexts, costSentence, type Links, searchTexts, triedNotes, triedText } from "./evictedWhy";
+
+/** Nodes in brackets, other links with their address. */
+const written = (sentence: Sentence): string =>
+  sentence
+    .map((part) =>
+      "node" in part
+        ? `[${part.node}]`
+        : "pod" in part
+          ? part.pod
+          : part.href
+            ? `${part.text}<${part.href}>`
+            : part.text,
+    )
+    .join("");
+const links: Links = { entry: ({ rv }) => `entry ${rv}`, attempt: (seq) => `attempt ${seq}` };
+const causes = (more: Partial<PodEvicted>) => causeTexts({ ...EVICTED, ...more }, links).map(written);
+
+describe("why a pod was evicted", () => {
+  it("says for whom, and by which entry", () => {
+    const [cause, forWhom] = causes({});
+    expect(cause).toContain("Preempted on [n2] by scheduler");
+    expect(cause).toContain("entry 12<entry 12>");
+    expect(forWhom).toBe("It makes room for default/high, of priority 100; its own priority is 0.");
+    expect(causes(RECORDED)[1]).toBe("It makes room for default/high; its own priority is 0.");
+    expect(causes({ preemptor: "uid-1" })[1]).toContain("uid-1");
+  });
+
+  it.each<[PodEvicted["by"], string]>([
+    ["taint", "for a taint it does not tolerate"],
+    ["api", "Eviction API"],
+    ["kubelet", "Ended by the kubelet of [n2]"],
+    ["podGC", "is gone"],
+    ["deleted", "Deleted by scheduler"],
+  ])("says who had it deleted: %s", (by, want) => {
+    const [cause, ...others] = causes({ by, preemptor: "", preemption: null });
+    expect(cause).toContain(want);
+    expect(others).toEqual([]);
+  });
+
+  it("says what is not stored any more", () => {
+    expect(causes({ preemption: null, is_cut: true }).slice(1)).toEqual([
+      "It was to go already before this entry; what was before is not stored any more.",
+      "It makes room for default/high; its own priority is 0.",
+      "The attempt that chose it is not stored.",
+    ]);
+  });
+
+  it("says which criterion decided, with its figure", () => {
+    expect(searchTexts(SEARCH, links).map(written)).toEqual([
+      "3 candidates among 4 nodes where evictions could help, in its attempt 1<attempt 9>.",
+      "1 node in vain: No preemption victims found for incoming pod",
+      "[n2] costs the least by “Highest priority”: highest priority 0.",
+    ]);
+    const more = { untried: 7, asks_extenders: true, criterion: "", tied: 2, refusals: [] } as const;
+    expect(
+      searchTexts({ ...SEARCH, ...more }, links)
+        .map(written)
+        .slice(1),
+    ).toEqual([
+      "7 nodes were not tried: enough candidates had been found.",
+      "Extenders had a say in which candidates were left.",
+      "[n2] is the first of 2 nodes that no criterion tells apart.",
+    ]);
+    expect(written(searchTexts({ ...SEARCH, criterion: "", refusals: [] }, links)[1] ?? [])).toBe(
+      "[n2] was the only candidate: 1 victim.",
+    );
+    const recorded = RECORDED.preemption;
+    expect(recorded && written(searchTexts(recorded, links)[2] ?? [])).toBe(
+      "[n2] costs the least by “Highest priority”.",
+    );
+  });
+
+  it("says what each alternative would have cost", () => {
+    const [taken, dear, guarded] = SEARCH.costs;
+    if (!taken || !dear || !guarded) throw new Error("no costs");
+    expect(written(costSentence(dear, taken, true))).toBe("[n3]: highest priority 5 instead of highest priority 0");
+    expect(written(costSentence(guarded, taken, true))).toBe("[n1]: 1 budget violation instead of 0 budget violations");
+    expect(written(costSentence({ ...taken, node: "n5" }, taken, true))).toBe("[n5]: the same; it comes later");
+    expect(written(costSentence({ ...taken, node: "n5" }, taken, false))).toBe("[n5]: 0 budget violations, 1 victim");
+    const falls = (falls_by: typeof taken.falls_by) => written(costSentence({ ...taken, falls_by }, taken, true));
+    expect(falls("sum_of_priorities")).toContain("sum of priorities 2,147,483,648");
+    expect(falls("latest_start")).toContain("running since");
+  });
+
+  it("says who was spared, and who could not be", () => {
+    const [kept] = SEARCH.pods;
+    if (!kept) throw new Error("no pods");
+    expect(written(triedText(kept))).toBe("default/kept, priority 1: spared");
+    expect(triedNotes(kept)).toEqual([]);
+    expect(written(triedText(VICTIM))).toBe("default/web, priority 0: not spared: NodeResourcesFit: Insufficient cpu.");
+    const budgets = [{ namespace: "d", name: "b", allowed: 1, place: 2 }];
+    expect(triedNotes({ ...VICTIM, budgets }).map(written)).toEqual([
+      "Budget d/b allows 1 disruption, it is number 2: a violation.",
+      "The preemptor fits beside it when all others of lower priority go: those before it were preferred.",
+    ]);
+    expect(
+      written(triedNotes({ ...VICTIM, budgets: [{ namespace: "d", name: "b", allowed: 2, place: 2 }] })[0] ?? []),
+    ).toBe("Budget d/b allows 2 disruptions, it is number 2.");
+    expect(written(triedNotes({ ...VICTIM, alone: false })[0] ?? [])).toContain("whoever else goes");
+    expect(written(triedNotes({ ...VICTIM, needless: true })[0] ?? [])).toContain("need not have gone");
+  });
+});
