@@ -93,6 +93,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/history", pods.PodHistoryView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/why", pods.PodWhyView.as_view()),
     path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/evicted", pods.PodEvictedView.as_view()),
+    path(f"{CLUSTER}/pods/<str:namespace>/<str:name>/fits", pods.PodFitsView.as_view()),
+    path(f"{CLUSTER}/fits", pods.FitsView.as_view()),
     path(f"{CLUSTER}/attempts", attempts.AttemptListView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>", attempts.AttemptView.as_view()),
     path(f"{CLUSTER}/attempts/<int:seq>/again", attempts.AttemptAgainView.as_view()),

@@ -30,6 +30,7 @@ PROBLEMS = (
 # Module of kschedweb.ops and function of a command. It is read when it is asked for, as some take long to be read.
 _COMMANDS = {
     "why": ("explaining", "why"),
+    "fits": ("fitting", "fits"),
     "prune": ("pruning", "prune"),
     "find": ("finding", "find"),
     "at": ("showing", "show"),
@@ -171,6 +172,25 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     )
     why.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
     why.add_argument("--json", action="store_true", help="print one JSON document")
+
+    fit = command(
+        "fits", "Say what would make a pod fit: changes that were tried. 0: it fits as it is; 1: not; 2: error."
+    )
+    data_dir(fit)
+    fit.add_argument("pod", nargs="?", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
+    fit.add_argument(
+        "-f",
+        dest="file",
+        type=Path,
+        metavar="FILE",
+        help="the manifest of a pod that is not there; - for standard input",
+    )
+    fit.add_argument(
+        "--cost", action="append", metavar="KIND=POINTS", help="points of a change, as evict=10; repeatable"
+    )
+    fit.add_argument("--limit", type=int, default=10, help="suggestions at most (default: 10)")
+    fit.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
+    fit.add_argument("--json", action="store_true", help="print one JSON document")
 
     prune = command("prune", "Delete history of clusters, by their retention settings or by those given here.")
     data_dir(prune)

@@ -1,20 +1,28 @@
-"""Pods: one with its manifest, its attempts and history, and which ones are pending and why."""
+"""Pods: one with its manifest, its attempts and history, which ones are pending, why, and what would make one fit."""
 
 from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
 from kschedweb import views
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.permissions import actor
-from kschedweb.cluster import devices, in_vain, pod_details
+from kschedweb.cluster import devices, in_vain, pod_details, uploading
 from kschedweb.cluster import services as cluster_services
-from kschedweb.common.errors import NotFoundError
+from kschedweb.cluster.intake import files, limits, objects
+from kschedweb.common.errors import InvalidError, NotFoundError
+from kschedweb.common.throttling import UploadThrottle
 from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past import asking, telling
 from kschedweb.scheduling.past.evicted import pod_evicted
+from kschedweb.scheduling.past.fitting import manifest_fits, pod_fits
 from kschedweb.scheduling.past.pending import pod_why
 from kschedweb.traces import selectors
 from kschedweb.views import given
@@ -134,6 +142,49 @@ class PodEvictedView(RestView):
                 cluster_id=cluster_id, namespace=namespace, name=name, uid=query.uid or "", again=query.again
             )
         return telling.pod_evicted_view(told, query.limit)
+
+
+class PodFitsView(RestView):
+    def get(
+        self, request: Request, cluster_id: int, namespace: str, name: str, query: views.FitsQuery
+    ) -> views.PodFits:
+        """Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
+
+        It is tried on what is stored now. 422 for a pod that has a node or that this scheduler does not try, 429 where
+        four requests are in the past already.
+        """
+        with asking.turn():
+            told = pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, **_wanted(query))
+        return telling.fits_view(told)
+
+
+class FitsView(RestView):
+    access = {"POST": Role.VIEWER}  # nothing is stored
+    throttle_classes = [UploadThrottle]
+    throttle_scope = "objects"
+    parser_classes = [uploading.RawParser]
+
+    @extend_schema(request={"application/json": OpenApiTypes.OBJECT, "application/yaml": OpenApiTypes.STR})
+    def post(self, request: Request, cluster_id: int, query: views.FitsQuery) -> views.PodFits:
+        """Say whether a pod that is not in the cluster would get a node, and else what would make it fit.
+
+        Takes the manifest of one pod, which is admitted as the API server would; nothing is stored.
+        """
+        bounds = limits.load()
+        uploads = [replace(received, name="body") for received in uploading.uploads_of(request)]
+        with uploading.PUTTING.one():
+            if not files.is_small(uploads, bounds):
+                raise ParseError("more than this is an import")
+            items = objects.read([received.upload() for received in uploads], bounds).items
+        if [item.kind for item in items] != ["Pod"]:
+            raise InvalidError("expected the manifest of one Pod", found=[item.title for item in items[:10]])
+        with asking.turn():
+            told = manifest_fits(cluster_id=cluster_id, manifest=items[0].manifest, **_wanted(query))
+        return telling.fits_view(told)
+
+
+def _wanted(query: views.FitsQuery) -> dict[str, Any]:
+    return {"costs": query.costs or "", "limit": query.limit}
 
 
 class PendingView(StandingView):

@@ -134,6 +134,7 @@ from kschedweb.views.evicted import (
     Preempting,
     TriedPod,
 )
+from kschedweb.views.fits import FitChange, FitKind, FitPreemption, FitsQuery, FitSuggestion, PodFits
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -342,6 +343,12 @@ __all__ = [
     "PodEvictedQuery",
     "Preempting",
     "TriedPod",
+    "FitChange",
+    "FitKind",
+    "FitPreemption",
+    "FitSuggestion",
+    "FitsQuery",
+    "PodFits",
     "CheckedConfig",
     "ConfigChange",
     "ConfigProblem",

@@ -6,7 +6,7 @@ Every plugin is asked about every node, whatever the others said of it, on a sta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -26,7 +26,7 @@ from scheduler_core.model.effects import Effects
 from scheduler_core.model.events import ClusterEvent
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
-from scheduler_core.model.types import Diagnosis, QueuedPodInfo
+from scheduler_core.model.types import Diagnosis, PodInfo, QueuedPodInfo
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.recorded import RecordedStep
@@ -123,19 +123,9 @@ def fitting(cycle: Cycle) -> Iterator[str]:
 def judged(cycle: Cycle, limit: int) -> Judged:
     """The cycle's pod against every node; `limit`: nodes that are told of one by one."""
     plain = _plain(cycle)
-    everywhere, named = _pre_filters(plain)
-    nominated = nominated_that_count(plain)
     nodes, alone, fit = Counter[Reason](), Counter[Reason](), []
     near: list[tuple[int, Near]] = []
-    for place, info in enumerate(plain.view.infos):
-        there = nominated.get(place, ())
-        refusals = dict(everywhere)
-        refusals |= {plugin: status for plugin, status in filters_of(plain, info, there) if not status.is_success}
-        _uncordon(plain, info, refusals)
-        asked = refusals.keys() - everywhere.keys()
-        for plugin, left in named.items():
-            if info.name not in left and plugin not in refusals:
-                refusals[plugin] = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugin}]", plugin=plugin)
+    for place, info, there, refusals, asked in _refusals(plain):
         found = list(dict.fromkeys((plugin, text) for plugin, each in refusals.items() for text in _reasons(each)))
         nodes.update(found)
         if not found:
@@ -158,6 +148,12 @@ def judged(cycle: Cycle, limit: int) -> Judged:
     )
 
 
+def keeping(cycle: Cycle) -> Iterator[tuple[str, frozenset[str]]]:
+    """Of each node the plugins that keep the cycle's pod from it."""
+    for _, info, _, refusals, _ in _refusals(_plain(cycle)):
+        yield info.name, frozenset(refusals)
+
+
 def wakers(engine: Engine, profile: str, plugins: frozenset[str]) -> tuple[Waker, ...]:
     """What would make pods of a profile be tried again that these plugins rejected."""
     hints = engine.queue.requeuing.hint_maps.get(profile)
@@ -168,6 +164,24 @@ def wakers(engine: Engine, profile: str, plugins: frozenset[str]) -> tuple[Waker
 def _plain(cycle: Cycle) -> Cycle:
     """The same with a state of its own, of the node form."""
     return replace(cycle, state=CycleState(), diagnosis=Diagnosis())
+
+
+def _refusals(
+    plain: Cycle,
+) -> Iterator[tuple[int, NodeInfo, Sequence[PodInfo], dict[str, Status], frozenset[str]]]:
+    """Of each node by its place: nominated pods that count there, who refuses it, which of these looked at it."""
+    everywhere, named = _pre_filters(plain)
+    nominated = nominated_that_count(plain)
+    for place, info in enumerate(plain.view.infos):
+        there = nominated.get(place, ())
+        refusals = dict(everywhere)
+        refusals |= {plugin: status for plugin, status in filters_of(plain, info, there) if not status.is_success}
+        _uncordon(plain, info, refusals)
+        asked = frozenset(refusals.keys() - everywhere.keys())
+        for plugin, left in named.items():
+            if info.name not in left and plugin not in refusals:
+                refusals[plugin] = Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{plugin}]", plugin=plugin)
+        yield place, info, there, refusals, asked
 
 
 def _pre_filters(plain: Cycle) -> tuple[dict[str, Status], dict[str, frozenset[str]]]:

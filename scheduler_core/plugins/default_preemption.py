@@ -25,6 +25,7 @@ from scheduler_core.model.types import NodeToStatus
 from scheduler_core.plugins.helpers import check_args
 from scheduler_core.preemption.evaluator import CandidateCounts, Evaluator
 from scheduler_core.preemption.executor import Executor
+from scheduler_core.preemption.tried import Choice
 
 UNDER_WAY = "waiting for the preemption for this pod to be finished"
 
@@ -53,6 +54,10 @@ class DefaultPreemption:
         if status.message:
             status = Status(status.code, (f"preemption: {status.message}",))
         return outcome.nominating, status
+
+    def choice_for(self, state: CycleState, pod: Pod, node_to_status: NodeToStatus) -> Choice | None:
+        """The node and the victims that would be taken for the pod as it is given; nobody is made to leave."""
+        return self._evaluator.choice_for(state, pod, node_to_status)
 
     def evictions_done(self, verdict: EvictionVerdict) -> None:
         self.executor.on_verdict(verdict)

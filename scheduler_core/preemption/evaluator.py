@@ -106,6 +106,21 @@ class Evaluator:
         record = _record(tried, around, offset, want, chosen, cleared)
         return Outcome(NominatingInfo(NominatingMode.OVERRIDE, best.node_name), SUCCESS, record)
 
+    def choice_for(self, state: CycleState, pod: Pod, statuses: NodeToStatus) -> Choice | None:
+        """What `preempt` would choose were the pod stored as it is given, extenders apart; nobody is made to leave."""
+        handle = self._handle
+        attempt = handle.effects.last_attempt
+        names = attempt.node_order.names if attempt.node_order is not None else ()
+        if not names or not_eligible(pod, handle.snapshot, statuses):
+            return None
+        potential = statuses.nodes_with_code(Code.Unschedulable, names)
+        if not len(potential):
+            return None
+        offset = handle.draws.below(len(potential), pod_key=pod.key, attempt=attempt.attempt, purpose=OFFSET_DRAW)
+        around = NodeNames(np.roll(potential, -offset), names)
+        tried = self._try(state, pod, pod, around, self._counts.wanted_of(len(potential)))
+        return tried.choose() if len(tried.candidates) else None
+
     def _try(self, state: CycleState, pod: Pod, stored: Pod, potential: NodeNames, want: int) -> Tried:
         """The dry run: over rows at once where that is sure to say the same."""
         handle = self._handle

@@ -135,6 +135,13 @@ export const api = {
         params: { path: podAt(id, key), query: { limit } },
       }),
     ),
+  /** What would make it fit, tried on what is stored now. */
+  podFits: (id: number, key: string) =>
+    answerOf(
+      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
+        params: { path: podAt(id, key), query: { limit: 10 } },
+      }),
+    ),
   /** Why it has no node: of its record, or of its last attempt made again. */
   podWhy: (id: number, key: string, again: boolean) =>
     answerOf(

@@ -300,6 +300,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/clusters/{cluster_id}/fits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say whether a pod that is not in the cluster would get a node, and else what would make it fit.
+         * @description Takes the manifest of one pod, which is admitted as the API server would; nothing is stored.
+         */
+        readonly post: operations["Fits_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/clusters/{cluster_id}/frames": {
         readonly parameters: {
             readonly query?: never;
@@ -675,6 +695,27 @@ export interface paths {
         readonly put?: never;
         /** Evict a pod, if disruption budgets allow it; `gone` says whether it was removed at once. */
         readonly post: operations["PodEviction_post"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
+         * @description It is tried on what is stored now. 422 for a pod that has a node or that this scheduler does not try, 429 where
+         *     four requests are in the past already.
+         */
+        readonly get: operations["PodFits_get"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2777,6 +2818,82 @@ export interface components {
             /** @description the preemptor fits beside it when the other victims go */
             readonly needless: boolean;
         };
+        /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
+        readonly FitChange: {
+            /**
+             * @description gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway; hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted; addNode: one like the node `new`
+             * @enum {unknown}
+             */
+            readonly kind: "addNode" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "relabel" | "request" | "spread" | "toleration" | "uncordon";
+            /** @description path in the manifest of the pod, or of `node` where that is given */
+            readonly field: string;
+            /** @description empty: not there */
+            readonly old: string;
+            /** @description empty: not there any more */
+            readonly new: string;
+            /** @description that is changed or added, or whose pods go; empty: the pod is changed */
+            readonly node: string;
+            /** @description of a number: it is larger than needed by less than this */
+            readonly step: string;
+            /** @description namespace/name */
+            readonly pods: readonly string[];
+        };
+        /** @description What preemption would take for the pod as it is. */
+        readonly FitPreemption: {
+            readonly node: string;
+            /** @description namespace/name */
+            readonly victims: readonly string[];
+            /** @description disruptions that budgets do not allow */
+            readonly violations: number;
+        };
+        /** @description How much is wanted, and what it costs. */
+        readonly FitsQuery: {
+            /** @description points that differ from the table: evict=10,relabel=5 */
+            readonly costs?: string;
+            /**
+             * @description suggestions
+             * @default 20
+             */
+            readonly limit?: number;
+        };
+        /** @description Changes with which a cycle of the engine gave the pod a node. */
+        readonly FitSuggestion: {
+            /** @description one, or two where no single one is enough; each gate is one more */
+            readonly changes: readonly components["schemas"]["FitChange"][];
+            /** @description that the pod got; with a priority, that it would be nominated to */
+            readonly node: string;
+            /** @description nodes that it would fit on */
+            readonly feasible: number;
+            /** @description points, by `costs` */
+            readonly cost: number;
+            /** @description pods evicted or preempted for it: namespace/name */
+            readonly victims: readonly string[];
+            /** @description disruptions by preemption that budgets do not allow */
+            readonly violations: number;
+        };
+        /** @description What would make a pod fit. */
+        readonly PodFits: {
+            readonly namespace: string;
+            readonly name: string;
+            /** @description position of the change log that it was tried at */
+            readonly rv: number;
+            /** @description of the cluster */
+            readonly nodes: number;
+            /** @description that the pod gets as it is; empty: none */
+            readonly node: string;
+            /** @description it has gates, and is not tried while it has */
+            readonly is_gated: boolean;
+            /** @description null: none, or the pod needs none */
+            readonly preemption: components["schemas"]["FitPreemption"] | null;
+            /** @description the cheapest first; each was tried */
+            readonly suggestions: readonly components["schemas"]["FitSuggestion"][];
+            /** @description points by kind of change, of a `victim`, of a `violation` */
+            readonly costs: {
+                readonly [key: string]: number;
+            };
+            /** @description cycles that were made for it */
+            readonly tried: number;
+        };
         /** @description How far recorded steps have been made again in the background, and found identical to their record. */
         readonly History: {
             /** @description how far the change log had come at the last step that was identical */
@@ -4541,6 +4658,11 @@ export type PodEvicted = components['schemas']['PodEvicted'];
 export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
 export type Preempting = components['schemas']['Preempting'];
 export type TriedPod = components['schemas']['TriedPod'];
+export type FitChange = components['schemas']['FitChange'];
+export type FitPreemption = components['schemas']['FitPreemption'];
+export type FitsQuery = components['schemas']['FitsQuery'];
+export type FitSuggestion = components['schemas']['FitSuggestion'];
+export type PodFits = components['schemas']['PodFits'];
 export type History = components['schemas']['History'];
 export type HistoryDifference = components['schemas']['HistoryDifference'];
 export type InVain = components['schemas']['InVain'];
@@ -5419,6 +5541,48 @@ export interface operations {
                 content: {
                     readonly "application/x-ndjson": string;
                     readonly "text/csv": string;
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly Fits_post: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description points that differ from the table: evict=10,relabel=5 */
+                readonly costs?: string;
+                /** @description suggestions */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly [key: string]: unknown;
+                };
+                readonly "application/yaml": string;
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodFits"];
                 };
             };
             /** @description Refused */
@@ -6401,6 +6565,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodDeletion"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodFits_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description points that differ from the table: evict=10,relabel=5 */
+                readonly costs?: string;
+                /** @description suggestions */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodFits"];
                 };
             };
             /** @description Refused */

@@ -11,11 +11,13 @@ from kschedweb.scheduling.past import changed
 from kschedweb.scheduling.past.attempts import Again
 from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.evicted import Evicted, Preempting
+from kschedweb.scheduling.past.fitting import FitsTold
 from kschedweb.scheduling.past.pending import PodTold, Preempted, Waiting
 from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
 from scheduler_core.api.times import moment_of
 from scheduler_core.explain.evicted import Cost, Evicting, LowerPod
+from scheduler_core.explain.fits.changes import Suggestion
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import PreemptionRecord, ScoreRows
@@ -209,6 +211,37 @@ def changed_view(told: changed.Told, limit: int) -> views.AttemptChanged:
         ],
         runs=told.runs,
         difference=_difference(told.difference),
+    )
+
+
+def fits_view(told: FitsTold) -> views.PodFits:
+    """What would make a pod fit."""
+    found = told.fits
+    return views.PodFits(
+        namespace=told.namespace,
+        name=told.name,
+        rv=told.rv,
+        nodes=found.nodes,
+        node=found.node,
+        is_gated=found.is_gated,
+        preemption=None if found.preemption is None else views.view_of(views.FitPreemption, found.preemption),
+        suggestions=list(map(_suggestion, found.suggestions)),
+        costs=told.costs,
+        tried=found.tried,
+    )
+
+
+def _suggestion(found: Suggestion) -> views.FitSuggestion:
+    return views.FitSuggestion(
+        changes=[
+            views.FitChange(each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods)
+            for each in found.changes
+        ],
+        node=found.node,
+        feasible=found.feasible,
+        cost=found.cost,
+        victims=found.victims,
+        violations=found.violations,
     )
 
 

@@ -145,6 +145,8 @@ ROWS = [
     _get(f"{POD}/history", values=P1),
     _get(f"{POD}/why", values=P1),
     _get(f"{POD}/evicted", status=404, values=P1),
+    _get(f"{POD}/fits", values=P1),
+    Row(f"{CLUSTER}/fits", "POST", Role.VIEWER, body=lambda world: rest.pod("fits-nowhere")),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
     _get(f"{CLUSTER}/attempts/<int:seq>/again", status=404),

@@ -29,7 +29,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("viewer", "operator", "admin")
 ELSEWHERE = "203.0.113.9"  # some views trust this machine
 NO_CLUSTER = "the cluster does not exist"
-LASTING = {"api/forks"}  # in a transaction of its own kind
+LASTING = {"api/forks", f"{CLUSTER}/fits"}  # in a transaction of its own kind
 # They need more than an address.
 NOT_PAGES = ("admin/login/", "admin/logout/", "admin/autocomplete/")
 

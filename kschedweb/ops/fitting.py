@@ -1,0 +1,111 @@
+"""`./ksched fits`: what would make a pod fit, one of the cluster or a manifest that is not in it.
+
+Exit codes, for pipelines: 0 the pod fits as it is, 1 it does not, 2 nobody could say.
+"""
+
+import argparse
+import json
+import sys
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kschedweb.ops.client import Client, Refused, cluster_id, connect
+from kschedweb.ops.telling import number_of
+
+FITS, DOES_NOT, UNKNOWN = 0, 1, 2
+MOST_PODS = 5  # that are named of those that have to go
+
+
+def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
+    """Print what would make the pod fit; whether it fits is the exit code."""
+    if (options.pod is None) == (options.file is None):
+        print("ksched: name a pod, or a manifest with -f", file=sys.stderr)
+        return UNKNOWN
+    try:
+        said = _asked(connect(data_dir), options)
+    except Refused as refusal:
+        print(f"ksched: {refusal}", file=sys.stderr)
+        return UNKNOWN
+    print(json.dumps(said) if options.json else "\n".join(told_fits(said)))
+    return FITS if said["node"] else DOES_NOT
+
+
+def _asked(client: Client, options: argparse.Namespace) -> Any:
+    path = f"/api/clusters/{cluster_id(client, options.cluster)}"
+    query = urllib.parse.urlencode({"limit": options.limit, "costs": ",".join(options.cost or ())})
+    if options.file is None:
+        namespace, _, name = options.pod.rpartition("/")
+        pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
+        return client.call("GET", f"{path}/pods/{pod}/fits?{query}")[1]
+    try:
+        body = sys.stdin.buffer.read() if str(options.file) == "-" else options.file.read_bytes()
+    except OSError as error:
+        raise Refused(f"{options.file}: {error.strerror}") from None
+    return client.call("POST", f"{path}/fits?{query}", body, "application/yaml")[1]
+
+
+def told_fits(said: Mapping[str, Any]) -> Iterator[str]:
+    """What would make a pod fit: a line for each suggestion, and what goes with it below."""
+    key, of = f"{said['namespace']}/{said['name']}", number_of(said["nodes"], "node")
+    if said["node"]:
+        yield f"{key} fits as it is: {said['node']} of {of}"
+        return
+    yield f"{key} {'has gates' if said['is_gated'] else f'fits on none of {of}'}"
+    found = said["preemption"]
+    if found is not None:
+        yield f"  preemption would make room on {found['node']}: {_pods(found['victims'])}{_violating(found)}"
+    if not said["suggestions"]:
+        yield "  neither one change nor two are known to be enough"
+    for each in said["suggestions"]:
+        others = f", fits on {each['feasible']:,}" if each["feasible"] > 1 else ""
+        yield f"  {each['cost']:>4}  {'; '.join(map(change_text, each['changes']))}"
+        yield f"        then on {each['node']}{others}{_disturbed(each)}"
+
+
+def change_text(change: Mapping[str, Any]) -> str:
+    """A change in words."""
+    field, old, new, node = change["field"], change["old"], change["new"], change["node"]
+    match change["kind"]:
+        case "gate":
+            return f"lift the gate {old}"
+        case "uncordon":
+            return f"uncordon {node}"
+        case "maxSkew":
+            return f"raise {field} from {old} to {new}"
+        case "toleration":
+            return f"tolerate {new}"
+        case "request":
+            return f"lower {field} from {old} to {new}"
+        case "nodeSelector" | "hostPort":
+            return f"drop {field}: {old}"
+        case "nodeAffinity" if new != "preferred":
+            return f"drop {field}: {old}"
+        case "spread":
+            return f"{field}: {new} instead of {old}"
+        case "relabel":
+            label = field.removeprefix("metadata.labels.")
+            return f"label {node} {label}={new}" if new else f"take the label {label} off {node}"
+        case "evict":
+            return f"evict {_pods(change['pods'])} from {node}"
+        case "priority":
+            return f"raise the priority from {old} to {new}"
+        case "addNode":
+            return f"add a node like {new}"
+    return f"only prefer {field}"
+
+
+def _disturbed(suggestion: Mapping[str, Any]) -> str:
+    if not suggestion["victims"] or any(each["kind"] == "evict" for each in suggestion["changes"]):
+        return ""
+    return f"; preempts {_pods(suggestion['victims'])}{_violating(suggestion)}"
+
+
+def _violating(found: Mapping[str, Any]) -> str:
+    return f", {number_of(found['violations'], 'disruption')} too many for budgets" if found["violations"] else ""
+
+
+def _pods(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - MOST_PODS:,} more" if len(keys) > MOST_PODS else ""
+    return ", ".join(keys[:MOST_PODS]) + more

@@ -1,0 +1,89 @@
+"""What would make a pod fit, as data."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from msgspec import UNSET, UnsetType
+
+from kschedweb.views.base import Input, View, doc, number, text
+
+FitKind = Literal[
+    "gate",
+    "uncordon",
+    "maxSkew",
+    "toleration",
+    "request",
+    "nodeSelector",
+    "nodeAffinity",
+    "spread",
+    "hostPort",
+    "podAffinity",
+    "podAntiAffinity",
+    "relabel",
+    "evict",
+    "priority",
+    "addNode",
+]
+
+
+class FitChange(View):
+    """A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes."""
+
+    kind: Annotated[
+        FitKind,
+        doc(
+            "gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a"
+            " label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway;"
+            " hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of"
+            " the node; priority: raised, so that others are preempted; addNode: one like the node `new`"
+        ),
+    ]
+    field: Annotated[str, doc("path in the manifest of the pod, or of `node` where that is given")]
+    old: Annotated[str, doc("empty: not there")]
+    new: Annotated[str, doc("empty: not there any more")]
+    node: Annotated[str, doc("that is changed or added, or whose pods go; empty: the pod is changed")]
+    step: Annotated[str, doc("of a number: it is larger than needed by less than this")]
+    pods: Annotated[Sequence[str], doc("namespace/name")]
+
+
+class FitSuggestion(View):
+    """Changes with which a cycle of the engine gave the pod a node."""
+
+    changes: Annotated[Sequence[FitChange], doc("one, or two where no single one is enough; each gate is one more")]
+    node: Annotated[str, doc("that the pod got; with a priority, that it would be nominated to")]
+    feasible: Annotated[int, doc("nodes that it would fit on")]
+    cost: Annotated[int, doc("points, by `costs`")]
+    victims: Annotated[Sequence[str], doc("pods evicted or preempted for it: namespace/name")]
+    violations: Annotated[int, doc("disruptions by preemption that budgets do not allow")]
+
+
+class FitPreemption(View):
+    """What preemption would take for the pod as it is."""
+
+    node: str
+    victims: Annotated[Sequence[str], doc("namespace/name")]
+    violations: Annotated[int, doc("disruptions that budgets do not allow")]
+
+
+class PodFits(View):
+    """What would make a pod fit."""
+
+    namespace: str
+    name: str
+    rv: Annotated[int, doc("position of the change log that it was tried at")]
+    nodes: Annotated[int, doc("of the cluster")]
+    node: Annotated[str, doc("that the pod gets as it is; empty: none")]
+    is_gated: Annotated[bool, doc("it has gates, and is not tried while it has")]
+    preemption: Annotated[FitPreemption | None, doc("null: none, or the pod needs none")]
+    suggestions: Annotated[Sequence[FitSuggestion], doc("the cheapest first; each was tried")]
+    costs: Annotated[Mapping[str, int], doc("points by kind of change, of a `victim`, of a `violation`")]
+    tried: Annotated[int, doc("cycles that were made for it")]
+
+
+class FitsQuery(Input):
+    """How much is wanted, and what it costs."""
+
+    costs: Annotated[str, text(500, "points that differ from the table: evict=10,relabel=5", least=0)] | UnsetType = (
+        UNSET
+    )
+    limit: Annotated[int, number(1, 100, "suggestions")] = 20

@@ -1,0 +1,7 @@
+"""What would make a pod fit: the smallest changes with which a cycle gives it a node, each tried by a cycle.
+
+changes   what a change is, what it costs, and what the cluster is with it
+tries     an engine's cycles with changes, which are undone
+pod_fields, nodes, evictions    what can be changed at all, and by how much
+search    one change that is enough, else two
+"""

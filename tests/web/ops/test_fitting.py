@@ -1,0 +1,108 @@
+"""What `./ksched fits` asks and says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kschedweb.ops import fitting
+from kschedweb.ops.client import Refused
+from tests.cases import cases
+from tests.web.ops.conftest import Command, Service
+
+CHANGE: dict[str, Any] = {
+    "kind": "uncordon", "field": "spec.unschedulable", "old": "true", "new": "", "node": "n1", "step": "", "pods": [],
+}  # fmt: skip
+REQUEST = CHANGE | {
+    "kind": "request", "field": "spec.containers[0].resources.requests.cpu", "old": "8", "new": "4", "node": "",
+}  # fmt: skip
+TELLS: dict[str, Any] = {"changes": [REQUEST], "node": "n1", "feasible": 2, "cost": 45, "victims": [], "violations": 0}
+SAID: dict[str, Any] = {
+    "namespace": "shop", "name": "big", "nodes": 3, "node": "", "is_gated": False, "preemption": None,
+    "suggestions": [TELLS],
+}  # fmt: skip
+
+
+def test_suggestions_are_told_one_by_one(command: Command) -> None:
+    one = Service(lambda path, _: SAID)
+    said = command(fitting.fits, one, "fits", "shop/big", "--cost", "evict=1", "--cost", "gate=2")
+    assert one.paths == ["/api/clusters/1/pods/shop/big/fits?limit=10&costs=evict%3D1%2Cgate%3D2"]
+    assert said.code == 1
+    assert said.lines == [
+        "shop/big fits on none of 3 nodes",
+        "    45  lower spec.containers[0].resources.requests.cpu from 8 to 4",
+        "        then on n1, fits on 2",
+    ]
+
+
+def test_pod_that_fits_is_told_so(command: Command) -> None:
+    said = command(fitting.fits, Service(lambda path, _: SAID | {"node": "n2"}), "fits", "big")
+    assert (said.code, said.lines) == (0, ["shop/big fits as it is: n2 of 3 nodes"])
+
+
+def test_who_has_to_go_is_told() -> None:
+    victims = [f"d/p{i}" for i in range(7)]
+    preemption = {"node": "n1", "victims": victims[:1], "violations": 2}
+    raised = CHANGE | {"kind": "priority", "field": "spec.priority", "old": "0", "new": "101", "node": ""}
+    told = TELLS | {"changes": [raised], "victims": victims, "feasible": 1}
+    assert list(fitting.told_fits(SAID | {"is_gated": True, "preemption": preemption, "suggestions": [told]})) == [
+        "shop/big has gates",
+        "  preemption would make room on n1: d/p0, 2 disruptions too many for budgets",
+        "    45  raise the priority from 0 to 101",
+        "        then on n1; preempts d/p0, d/p1, d/p2, d/p3, d/p4 and 2 more",
+    ]
+    evicted = TELLS | {"changes": [CHANGE | {"kind": "evict", "pods": ["d/a"]}], "victims": ["d/a"], "feasible": 1}
+    assert list(fitting.told_fits(SAID | {"suggestions": [evicted]}))[1:] == [
+        "    45  evict d/a from n1",
+        "        then on n1",
+    ]
+    assert "  neither one change nor two are known to be enough" in fitting.told_fits(SAID | {"suggestions": []})
+
+
+@cases(
+    "change, want",
+    ("gate", {"kind": "gate", "old": "hold"}, "lift the gate hold"),
+    ("uncordon", {}, "uncordon n1"),
+    ("skew", {"kind": "maxSkew", "field": "f", "old": "1", "new": "3"}, "raise f from 1 to 3"),
+    ("toleration", {"kind": "toleration", "new": "a:NoExecute"}, "tolerate a:NoExecute"),
+    ("selector", {"kind": "nodeSelector", "field": "f", "old": "ssd"}, "drop f: ssd"),
+    ("port", {"kind": "hostPort", "field": "f", "old": "80"}, "drop f: 80"),
+    ("requirement", {"kind": "nodeAffinity", "field": "f", "old": "a In b"}, "drop f: a In b"),
+    ("node affinity", {"kind": "nodeAffinity", "field": "f", "new": "preferred"}, "only prefer f"),
+    ("affinity", {"kind": "podAffinity", "field": "f", "new": "preferred"}, "only prefer f"),
+    ("spread", {"kind": "spread", "field": "f", "old": "A", "new": "B"}, "f: B instead of A"),
+    ("label", {"kind": "relabel", "field": "metadata.labels.a.b/c", "new": "x"}, "label n1 a.b/c=x"),
+    ("no label", {"kind": "relabel", "field": "metadata.labels.c", "new": ""}, "take the label c off n1"),
+    ("node", {"kind": "addNode", "new": "n7"}, "add a node like n7"),
+)
+def test_changes_in_words(change: dict[str, Any], want: str) -> None:
+    assert fitting.change_text(CHANGE | change) == want
+
+
+def test_manifest_is_sent_as_it_is(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("kind: Pod\n")
+    one = Service(lambda path, _: SAID)
+    said = command(fitting.fits, one, "fits", "-f", str(file), "--cluster", "c", "--json", "--limit", "3")
+    assert one.asked[-1][:2] == ("POST", "/api/clusters/1/fits?limit=3&costs=")
+    assert (said.code, json.loads(said.out)) == (1, SAID)
+
+
+@cases(
+    "words, problem",
+    ("neither", [], "ksched: name a pod, or a manifest with -f"),
+    ("both", ["big", "-f", "pod.yaml"], "ksched: name a pod, or a manifest with -f"),
+    ("no file", ["-f", "/nowhere/pod.yaml"], "ksched: /nowhere/pod.yaml: No such file or directory"),
+)
+def test_what_cannot_be_asked_is_an_error(command: Command, words: list[str], problem: str) -> None:
+    said = command(fitting.fits, Service(lambda path, _: SAID), "fits", *words)
+    assert (said.code, said.err.strip()) == (2, problem)
+
+
+def test_refusal_is_an_error(command: Command) -> None:
+    def refuse(path: str, _: Any) -> Any:
+        raise Refused("the pod is on n1", {"code": "invalid", "message": "", "extra": {}})
+
+    said = command(fitting.fits, Service(refuse), "fits", "big")
+    assert (said.code, said.err.strip()) == (2, "ksched: the pod is on n1")

@@ -1,0 +1,95 @@
+"""What would make a pod fit, over REST: of a pod that is there, and of a manifest that is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedweb.cluster.models import Cluster, Pod
+from tests.builders import make_manifest, make_node, make_pod
+from tests.cases import cases
+from tests.web.rest import logged_in
+from tests.web.scheduling.conftest import lead, put, settle
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
+
+
+def node(name: str) -> Any:
+    return make_node(name).capacity(cpu="4", memory="8Gi", pods="10")
+
+
+def asked(cluster: Cluster, query: str = "", status: int = 200, name: str = "it") -> Any:
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/{name}/fits{query}")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def sent(cluster: Cluster, body: Any, query: str = "", status: int = 200) -> Any:
+    answer = logged_in().post(f"/api/clusters/{cluster.pk}/fits{query}", body, format="json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def test_pending_pod_with_what_would_make_it_fit(cluster: Cluster) -> None:
+    put(cluster, make_manifest("PriorityClass", "high", value=9))
+    big = make_pod("big").req(cpu="3").spec(priorityClassName="high").on("n2")
+    put(cluster, node("n1").unschedulable(), node("n2"), big)
+    put(cluster, make_pod("it").req(cpu="2"))
+    said = asked(cluster)
+    assert (said["node"], said["is_gated"], said["preemption"], said["nodes"]) == ("", False, None, 2)
+    assert said["rv"] == Cluster.objects.get(pk=cluster.pk).rv
+    first, second = said["suggestions"][:2]
+    assert (first["node"], first["cost"], first["victims"]) == ("n1", said["costs"]["uncordon"], [])
+    assert (first["changes"][0]["kind"], first["changes"][0]["node"]) == ("uncordon", "n1")
+    (lowered,) = second["changes"]
+    assert (lowered["kind"], lowered["new"], lowered["step"]) == ("request", "1", "1m")
+    cheap = asked(cluster, "?costs=request=0&limit=1")
+    assert [each["changes"][0]["kind"] for each in cheap["suggestions"]] == ["request"]
+    assert (cheap["costs"]["request"], cheap["suggestions"][0]["cost"]) == (0, 0)
+
+
+def test_manifest_that_is_not_there_is_admitted_and_not_stored(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("big").req(cpu="3").on("n1"))
+    put(cluster, make_manifest("PriorityClass", "high", value=1_000))
+    manifest = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"},
+        "spec": {"priorityClassName": "high", "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}]},
+    }  # fmt: skip
+    said = sent(cluster, manifest)
+    assert (said["namespace"], said["name"], said["node"]) == ("default", "new", "")
+    assert said["preemption"] == {"node": "n1", "victims": ["default/big"], "violations": 0}
+    assert [each["changes"][0]["kind"] for each in said["suggestions"]] == ["request", "evict", "addNode"]
+    assert not Pod.objects.filter(cluster=cluster, name="new").exists()
+    manifest["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1"  # type: ignore[index]
+    assert (sent(cluster, manifest)["node"], sent(cluster, manifest)["suggestions"]) == ("n1", [])
+
+
+def test_pod_with_a_node_is_refused(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="1m"))
+    settle(lead(cluster))
+    assert asked(cluster, status=422)["extra"] == {"node": "n1"}
+    assert asked(cluster, status=404, name="nobody")["code"] == "not_found"
+
+
+@cases(
+    "query, status, word",
+    ("no points", "?costs=evict", 422, "KIND=POINTS"),
+    ("unknown", "?costs=sheep=1", 422, "sheep"),
+    ("no number", "?limit=0", 400, "limit"),
+)
+def test_costs_that_cannot_be(cluster: Cluster, query: str, status: int, word: str) -> None:
+    put(cluster, make_pod("it").req(cpu="1m"))
+    assert word in str(asked(cluster, query, status))
+
+
+@cases(
+    "body, word",
+    ("another kind", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, "one Pod"),
+    ("invalid", make_pod("p").spec(containers=[]).manifest(), "containers"),
+    ("assigned", make_pod("p").req(cpu="1").image("i").on("n1").manifest(), "nodeName"),
+    ("of another scheduler", make_pod("p").req(cpu="1").image("i").scheduler("other").manifest(), "other"),
+)  # fmt: skip
+def test_manifests_that_cannot_be_tried(cluster: Cluster, body: Any, word: str) -> None:
+    assert word in str(sent(cluster, body, status=422))
