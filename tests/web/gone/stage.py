@@ -124,7 +124,7 @@ def is_beginning(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-_REFUSED = re.compile('"(Not Found|Gone): /')  # Django's own lines for answers 404 and 410
+_REFUSED = re.compile('"(Not Found|Gone|Unprocessable Entity): /')  # Django's own lines for answers 404, 410 and 422
 _VARYING = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "U"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(Z|[+]\d\d:\d\d)?", "T"),
