@@ -1,21 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CHANGED } from "../views/__fixtures__/changed";
-import type { Sentence } from "./amounts";
+import { written } from "../views/__fixtures__/written";
 import { entryText, headText, turnedText } from "./changed";
 
-/** Nodes in brackets, other links with their address. */
-const written = (sentence: Sentence): string =>
-  sentence
-    .map((part) =>
-      "node" in part
-        ? `[${part.node}]`
-        : "pod" in part
-          ? part.pod
-          : part.href
-            ? `${part.text}<${part.href}>`
-            : part.text,
-    )
-    .join("");
 const [ROW] = CHANGED.rows;
 const [ENTRY] = CHANGED.entries;
 

@@ -1,22 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { PodEvicted } from "../contract/api.gen";
 import { EVICTED, RECORDED, SEARCH, VICTIM } from "../views/__fixtures__/evictedWhy";
-import type { Sentence } from "./amounts";
+import { written } from "../views/__fixtures__/written";
 import { causeTexts, costSentence, type Links, searchTexts, triedNotes, triedText } from "./evictedWhy";
 
-/** Nodes in brackets, other links with their address. */
-const written = (sentence: Sentence): string =>
-  sentence
-    .map((part) =>
-      "node" in part
-        ? `[${part.node}]`
-        : "pod" in part
-          ? part.pod
-          : part.href
-            ? `${part.text}<${part.href}>`
-            : part.text,
-    )
-    .join("");
 const links: Links = { entry: ({ rv }) => `entry ${rv}`, attempt: (seq) => `attempt ${seq}` };
 const causes = (more: Partial<PodEvicted>) => causeTexts({ ...EVICTED, ...more }, links).map(written);
 

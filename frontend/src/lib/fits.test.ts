@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { FitChange } from "../contract/api.gen";
 import { FITS } from "../views/__fixtures__/fits";
-import type { Sentence } from "./amounts";
+import { written } from "../views/__fixtures__/written";
 import { changeText, podsText, thenText } from "./fits";
 
 const CHANGE: FitChange = { kind: "uncordon", field: "f", old: "a", new: "b", node: "n1", step: "", pods: [] };
-const written = (parts: Sentence): string =>
-  parts.map((part) => ("node" in part ? `[${part.node}]` : "pod" in part ? part.pod : part.text)).join("");
 
 describe("what would make a pod fit", () => {
   it.each<[Partial<FitChange>, string]>([

@@ -1,22 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { PreemptionTold, Turning } from "../contract/api.gen";
 import { TURN, WHY } from "../views/__fixtures__/pendingWhy";
-import type { Sentence } from "./amounts";
+import { written } from "../views/__fixtures__/written";
 import { keepingText, type Links, preemptionText, sinceTexts, waitsText, wakerText } from "./pendingWhy";
 
-/** Nodes in brackets, other links with their address. */
-const written = (sentence: Sentence): string =>
-  sentence
-    .map((part) =>
-      "node" in part
-        ? `[${part.node}]`
-        : "pod" in part
-          ? part.pod
-          : part.href
-            ? `${part.text}<${part.href}>`
-            : part.text,
-    )
-    .join("");
 const links: Links = { rows: (plugin) => plugin, entry: ({ name }) => `changes of ${name}` };
 const turning = (more: Partial<Turning>): string[] =>
   sinceTexts({ ...WHY, since: null, turning: { ...(WHY.turning as Turning), ...more } }, links).map(written);

@@ -1,22 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { NodeTotals, NodeWhy } from "../contract/api.gen";
 import { PARTS, TOTALS, TURN, WHY } from "../views/__fixtures__/why";
-import type { Sentence } from "./amounts";
+import { written } from "../views/__fixtures__/written";
 import { decidedText, partText, standingText, totalsText, turnTexts } from "./why";
 
-/** Nodes in brackets, other links with their address. */
-const written = (sentence: Sentence): string =>
-  sentence
-    .map((part) =>
-      "node" in part
-        ? `[${part.node}]`
-        : "pod" in part
-          ? part.pod
-          : part.href
-            ? `${part.text}<${part.href}>`
-            : part.text,
-    )
-    .join("");
 const row = (node: string, plugin = ""): string => `${node}${plugin && `/${plugin}`}`;
 const LACKS = { plugin: "NodeResourcesFit", code: "Unschedulable", reasons: ["Insufficient cpu"] };
 
