@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from kschedweb.cluster.models import Cluster
-from tests.web.conftest import _valkey_runs, django_db_modify_db_settings
+from tests.web.conftest import _valkey_runs, django_db_modify_db_settings, django_db_setup, lasting
 from tests.web.rest import logged_in
 from tests.web.traces.test_questions import stored
 
-__all__ = ["_valkey_runs", "django_db_modify_db_settings", "stored"]
+__all__ = ["_valkey_runs", "django_db_modify_db_settings", "django_db_setup", "lasting", "stored"]
 
 TRIES = 7
 LIMIT_MS = 300.0
