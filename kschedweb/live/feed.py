@@ -138,8 +138,10 @@ class Feed:
             if not hub.watchers:
                 if self._hubs.get(cluster_id) is hub:
                     del self._hubs[cluster_id]
-                await hub.stop()
-                await self._rest()
+                try:
+                    await hub.stop()
+                finally:  # also when whoever watched is cancelled meanwhile
+                    await self._rest()
 
     async def _rest(self) -> None:
         """Close connection and thread when no cluster is watched."""
@@ -147,11 +149,11 @@ class Feed:
             return
         listener, self._listener = self._listener, None
         thread, self._thread = self._thread, None
-        if listener is not None:
-            await _cancel(listener)
         if thread is not None:
             thread.submit(connections.close_all)
             thread.shutdown(wait=False)
+        if listener is not None:
+            await _cancel(listener)
 
     async def _in_thread(self, call: Callable[..., Result], *arguments: object) -> Result:
         """Make a blocking read on the feed's only thread, and so on its only database connection."""
@@ -323,6 +325,13 @@ def _backoff(failures: int) -> float:
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
+    """End the task. It is told once: a second word would keep its connection from ending a statement in order."""
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:  # meant for us, who go when the task has gone
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled

@@ -148,6 +148,38 @@ async def test_nothing_is_kept_when_the_last_watcher_leaves(browse: Browse, feed
     assert (feed._hubs, feed._listener, feed._thread) == ({}, None, None)
 
 
+async def test_listener_is_told_once_to_end_when_its_watcher_is_cancelled_twice(
+    cluster: Cluster, source: ChangeLogSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, may_end, heard = 0, asyncio.Event(), asyncio.Event()
+
+    async def listen(*_: object) -> None:
+        nonlocal told
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:  # as a connection in the middle of a statement
+                told += 1
+                heard.set()
+
+    async def watch() -> None:
+        async with Feed(source).subscribe(cluster.pk, None):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(feeds, "listen_forever", listen)
+    watcher = asyncio.create_task(watch())
+    async with asyncio.timeout(HANG_SECONDS):
+        while not (told or heard.is_set()):
+            await asyncio.sleep(0.01)
+            watcher.cancel()
+        watcher.cancel()
+        await asyncio.sleep(0.05)
+        may_end.set()
+        await asyncio.wait([watcher])
+    assert watcher.cancelled()
+    assert told == 1
+
+
 async def test_resume_sends_only_what_was_missed_when_the_cursor_is_near(browse: Browse, change: Any) -> None:
     await change("a", "b")
     browser = browse("?rv=1&seq=0")
