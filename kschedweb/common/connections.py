@@ -4,8 +4,9 @@ A view's answer may take long to reach its reader, or never: until then it would
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
 from django.http import HttpRequest, HttpResponse
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -13,9 +14,9 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 def give_back() -> None:
     """Return this thread's connection to the pool; without a pool, or within a transaction, it stays."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
+    for each in connections.all(initialized_only=True):
+        if not each.in_atomic_block:
+            each.close_if_unusable_or_obsolete()
 
 
 def connections_given_back(get_response: Handler) -> Handler:
@@ -28,3 +29,17 @@ def connections_given_back(get_response: Handler) -> Handler:
             give_back()
 
     return respond
+
+
+def database_parameters() -> dict[str, Any]:
+    """How psycopg reaches the database of the settings, for a connection that listens."""
+    own = connection.settings_dict
+    options = {name: value for name, value in own["OPTIONS"].items() if name not in ("pool", "server_side_binding")}
+    place = {"dbname": own["NAME"], "user": own["USER"], "password": own["PASSWORD"]}
+    place |= {"host": own["HOST"], "port": own["PORT"]}
+    return options | {name: value for name, value in place.items() if value}
+
+
+def own_pid() -> int | None:
+    """The server's process for this thread's connection; None where there is none."""
+    return None if connection.connection is None else int(connection.connection.info.backend_pid)

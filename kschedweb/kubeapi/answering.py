@@ -35,7 +35,6 @@ from kschedweb.kubeapi.exchange import (
     page_not_found,
 )
 from kschedweb.kubeapi.media import Form
-from kschedweb.kubeapi.waking import WAKING
 from scheduler_core.apiserver import calls, tables
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.bodies import Body
@@ -205,7 +204,7 @@ def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
         try:
             with transaction.atomic():
                 replies = _replies(together, who)
-                transaction.on_commit(lambda: WAKING.wake(who.cluster_id))
+                wake.soon_after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
                 if who.lifecycle_mode == LifecycleMode.SIMULATE and any(map(_concerns_controllers, together)):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
             return replies

@@ -24,9 +24,10 @@ from django.db import Error as DatabaseError
 from kschedweb.cluster.history import is_cut, logged, place_now
 from kschedweb.cluster.versions import rv_of, version_of
 from kschedweb.common import bulk
+from kschedweb.common.connections import database_parameters
 from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun, object_in
-from kschedweb.live.feed import BACKOFF_SECONDS, database_parameters, listen_forever
+from kschedweb.live.feed import BACKOFF_SECONDS, listen_forever
 from scheduler_core.apiserver import events
 from scheduler_core.apiserver.store import Logged
 from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent

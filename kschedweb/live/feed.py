@@ -20,8 +20,9 @@ from typing import Any, Protocol, TypeVar
 
 import psycopg
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection, connections
+from django.db import close_old_connections, connections
 
+from kschedweb.common.connections import database_parameters
 from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.wake import READERS_CHANNEL
 from kschedweb.views import Cursor, Frame, Heartbeat, LiveEvent, encode
@@ -305,15 +306,6 @@ class _Hub:
             if not subscription.offer(message):
                 log.warning("cluster %s: a watcher was too slow and is cut off", self.cluster_id)
                 self.subscriptions.discard(subscription)
-
-
-def database_parameters() -> dict[str, Any]:
-    """How psycopg reaches the database of the settings, for the connection that listens."""
-    own = connection.settings_dict
-    options = {name: value for name, value in own["OPTIONS"].items() if name != "pool"}
-    place = {"dbname": own["NAME"], "user": own["USER"], "password": own["PASSWORD"]}
-    place |= {"host": own["HOST"], "port": own["PORT"]}
-    return options | {name: value for name, value in place.items() if value}
 
 
 def _frame(after: Cursor, found: LogRange) -> bytes:

@@ -103,6 +103,8 @@ def main(words: list[str]) -> None:
     worker_process_init.connect(ease_collector, weak=False)
     if kind == "scheduler":
         worker_process_init.connect(_watch_leases, weak=False)
+    elif kind == "binding":
+        worker_process_init.connect(_listen, weak=False)
     app.start(argv=arguments(kind, settings))
 
 
@@ -120,6 +122,13 @@ def _watch_leases(**_: Any) -> None:
     from kschedweb.scheduling.runner import slices
 
     slices.worker()
+
+
+def _listen(**_: Any) -> None:
+    """A binding worker hears of what is ordered while it is at work."""
+    from kschedweb.scheduling.runner import bindings
+
+    bindings.listen()
 
 
 if __name__ == "__main__":

@@ -163,6 +163,10 @@ class Elector:
         with self._guard:
             return self._led.get(cluster_id)
 
+    def is_new(self, cluster_id: int) -> bool:
+        """Whether its lease has not been looked at so far."""
+        return cluster_id not in self._observed
+
     def led_clusters(self) -> list[int]:
         with self._guard:
             return sorted(self._led)

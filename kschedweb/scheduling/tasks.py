@@ -7,6 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 
+from kschedweb.common import wake
 from kschedweb.scheduling.past import proving
 from kschedweb.scheduling.retention import prune_all
 from kschedweb.scheduling.runner import bindings, slices
@@ -31,12 +32,12 @@ def slice_run(cluster_id: int) -> None:
 
 @shared_task(name="scheduling.bindings_run", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def bindings_run(cluster_id: int) -> None:
-    bindings.bindings_run(cluster_id)
+    bindings.serve(wake.BINDINGS_CHANNEL, cluster_id)
 
 
 @shared_task(name="scheduling.bindings_evict", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def bindings_evict(cluster_id: int) -> None:
-    bindings.evictions_run(cluster_id)
+    bindings.serve(wake.EVICTIONS_CHANNEL, cluster_id)
 
 
 @shared_task(name="scheduling.sweep", ignore_result=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import controlling, following, kube_api, level3, promises, table
+from tools.bench import controlling, following, kube_api, level3, pacing, promises, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -61,7 +61,15 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
 
 
 def _asks_promises(options: argparse.Namespace) -> bool:
-    asked = (options.latency, options.idle, options.viewers, options.kube_api, options.mirror, options.controllers)
+    asked = (
+        options.latency,
+        options.path,
+        options.idle,
+        options.viewers,
+        options.kube_api,
+        options.mirror,
+        options.controllers,
+    )
     return any(asked)
 
 
@@ -77,6 +85,8 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
                 found.append(_told(promises.rest(service, job)))
             if options.latency:
                 found.append(_told(promises.latency(service, job)))
+            if options.path:
+                found += map(_told, pacing.measure(service, job))
             if options.viewers:
                 found.append(_told(promises.viewers(service, job, options.viewers)))
             if options.kube_api:

@@ -37,7 +37,7 @@ _DONE = (
     "SELECT count(*), count(*) FILTER (WHERE status = 'done') FROM bindings"
     " WHERE cluster_id = %s AND status <> 'pending'"
 )
-_BOUND = (
+BOUND = (
     "SELECT name, rv FROM cluster_change"
     " WHERE cluster_id = %s AND rv > %s AND kind = 'Binding' AND operation = 'verdict' ORDER BY rv"
 )
@@ -86,7 +86,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
             end = settled(database, cluster_id)
             complete = watching.reached(end, 10.0)
             cpu_after = service.cpu_seconds()
-            bound = {name: commits.seen(at) for name, at in database.execute(_BOUND, [cluster_id, rv]).fetchall()}
+            bound = {name: commits.seen(at) for name, at in database.execute(BOUND, [cluster_id, rv]).fetchall()}
             if complete != viewers:
                 raise ServiceProblem(f"{viewers - complete} of {viewers} viewers missed a frame")
         attempted = int(

@@ -64,6 +64,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     service.add_argument(
         "--latency", action="store_true", help="time from upload to binding of a pod in an idle cluster"
     )
+    service.add_argument(
+        "--path", action="store_true", help="the path of one pod, from POST to bound, at several rates; takes minutes"
+    )
     service.add_argument("--idle", action="store_true", help="CPU time that an idle service uses")
     service.add_argument(
         "--kube-api", action="store_true", help="the Kubernetes API: pods created, watchers, lists in pages"

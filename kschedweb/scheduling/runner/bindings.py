@@ -7,7 +7,32 @@ from collections.abc import Callable
 import structlog
 
 from kschedweb.common import wake
+from kschedweb.common.hearing import Hearing
 from kschedweb.scheduling import services
+
+_hearing: Hearing | None = None
+
+
+def listen() -> None:
+    """Have tasks of this process linger: what is ordered soon after one of them needs no message."""
+    global _hearing
+    _hearing = Hearing(wake.BINDINGS_CHANNEL, wake.EVICTIONS_CHANNEL)
+
+
+def serve(channel: str, cluster_id: int) -> None:
+    """Carry out what is pending of the cluster, then what steps of any cluster order, until none does for a while."""
+    if _hearing is None:
+        _run(channel, cluster_id)
+        return
+    for late_channel, late in _hearing.serve(lambda: _run(channel, cluster_id), _run):
+        _run(late_channel, late)
+
+
+def _run(channel: str, cluster_id: int) -> None:
+    if channel == wake.BINDINGS_CHANNEL:
+        bindings_run(cluster_id)
+    else:
+        evictions_run(cluster_id)
 
 
 def bindings_run(cluster_id: int) -> int:
@@ -30,7 +55,7 @@ def _drain_batches(cluster_id: int, carry_out: Callable[..., int]) -> int:
     while claimed := carry_out(cluster_id=cluster_id):
         total += claimed
         # The verdicts are in the log: the engine may go on while the next batch is written.
-        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
+        wake.WAKING.wake("scheduling.ensure_leader", cluster_id)
         if claimed < services.BATCH:
             break  # what was asked for since has a message of its own
     return total

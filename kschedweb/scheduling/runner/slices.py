@@ -3,7 +3,8 @@
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
 extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods
-come in a stream rests too: most of a step's cost is that of any step, however few pods it schedules.
+come in a stream rests for as long as its steps take: most of a step's cost is that of any step, however few pods it
+schedules. A slice lingers when it is done, and serves every cluster of the process that is written to meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
@@ -19,6 +21,7 @@ from django.db import InterfaceError, InternalError, OperationalError
 from kschedweb.cluster.extender_http import StepTime
 from kschedweb.common import wake
 from kschedweb.common.errors import ClusterGoneError
+from kschedweb.common.hearing import Hearing
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
@@ -34,10 +37,10 @@ SHARED_SLICE_SECONDS = 0.2  # when another cluster waits for this worker
 STREAM_CHANGES = 20
 GATHER_SECONDS = 0.05
 # A step that scheduled at most so many pods, and began so soon after another one that scheduled some, is one of a
-# stream of pods: the next waits as long for more of them.
+# stream of pods: the next waits for more of them, as long as this one took and no longer than that.
 STREAM_CYCLES = 100
-STREAM_SECONDS = 0.1
-SLACK_SECONDS = 0.1  # that a timer and its message may take
+STREAM_SECONDS = 0.2
+MOST_REST_SECONDS = 0.1
 OWN_QUEUE = "scheduler."
 EXIT_CORRUPTED = 1
 
@@ -50,6 +53,7 @@ class Worker:
     elector: Elector
     hosts: dict[int, EngineHost] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)  # clusters with a slice message under way to this worker
+    hearing: Hearing | None = None  # of clusters that are written to; without it each slice has a message
 
     def ensure_leader(self, cluster_id: int) -> None:
         """Run a slice here if this worker leads the cluster or may; else send the wish to its leader."""
@@ -65,6 +69,10 @@ class Worker:
 
     def slice(self, cluster_id: int) -> None:
         """Steps until nothing is due or the slice is over, then another slice or a timer."""
+        with structlog.contextvars.bound_contextvars(cluster=cluster_id):
+            self._slice(cluster_id)
+
+    def _slice(self, cluster_id: int) -> None:
         self.waiting.discard(cluster_id)
         # An engine takes memory as its cluster does: those of clusters that are deleted or led elsewhere go.
         for lost in self.hosts.keys() - self.elector.led_clusters():
@@ -97,7 +105,8 @@ class Worker:
                 if outcome.due_in is None or outcome.due_in > 0:
                     self.elector.timer_set(cluster_id, _gather(led, outcome, began))
                     return
-                over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if self.waiting else ends_at
+                shares = self.waiting or (self.hearing is not None and self.hearing.others(cluster_id))
+                over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if shares else ends_at
                 if time.monotonic() >= over:
                     self.wake(cluster_id)
                     return
@@ -117,8 +126,26 @@ class Worker:
         finally:
             led.busy_since = None
 
+    def serve(self, cluster_id: int, first: Callable[[int], None]) -> None:
+        """Run `first` for the cluster, then slices of all that are written to, until nothing is for a while."""
+        if self.hearing is None:
+            first(cluster_id)
+            return
+        for _, late in self.hearing.serve(lambda: first(cluster_id), lambda _, heard: self.hear(heard)):
+            if self.elector.leadership(late) is not None:
+                self.wake(late)
+
+    def hear(self, cluster_id: int) -> None:
+        """A slice of a cluster that was written to: one that this worker leads, or that nobody has led so far."""
+        if self.elector.leadership(cluster_id) is not None or (
+            self.elector.is_new(cluster_id) and self.elector.claim(cluster_id) is not None
+        ):
+            self.slice(cluster_id)
+
     def wake(self, cluster_id: int) -> None:
-        """Ask for a slice on this worker's own queue. The message may be lost: what is due is found without it."""
+        """Ask for a slice: of the task under way, else by a message on this worker's own queue, which may be lost."""
+        if self.hearing is not None and self.hearing.tell(wake.READERS_CHANNEL, cluster_id):
+            return
         self.waiting.add(cluster_id)
         wake.send("scheduling.slice_run", queue=OWN_QUEUE + self.worker_id, cluster_id=cluster_id)
 
@@ -127,12 +154,13 @@ def _gather(led: Leadership, outcome: StepOutcome, began: float) -> float | None
     """Let a cluster rest whose step was one of a stream; in how many seconds to look again without being woken."""
     if outcome.is_stepped:
         return outcome.due_in  # nothing comes until the step is done
-    is_streamed = began - led.scheduled_at < STREAM_SECONDS + SLACK_SECONDS
+    is_streamed = began - led.scheduled_at < STREAM_SECONDS
     if outcome.cycles:
         led.scheduled_at = led.ran_at
     if outcome.cycles and outcome.cycles <= STREAM_CYCLES and is_streamed:
-        led.rests_until = led.ran_at + STREAM_SECONDS
-        return STREAM_SECONDS  # whatever message came in the step has been answered by it or waits for the next
+        rest = min(MOST_REST_SECONDS, led.ran_at - began)
+        led.rests_until = led.ran_at + rest
+        return rest  # whatever message came in the step has been answered by it or waits for the next
     if outcome.changes >= STREAM_CHANGES and not outcome.cycles:
         led.rests_until = led.ran_at + GATHER_SECONDS
     return outcome.due_in
@@ -152,6 +180,7 @@ def worker() -> Worker:
         worker_id = environment.worker_id
         made = Worker(worker_id, Elector(f"{worker_id}/{secrets.token_hex(4)}", times, wake=lambda _: None))
         made.elector.wake = made.wake
+        made.hearing = Hearing(wake.READERS_CHANNEL)
         made.elector.start()
         _worker = made
     return _worker
@@ -168,19 +197,17 @@ def worker_stop() -> None:
 
 def ensure_leader(cluster_id: int) -> None:
     """See that somebody leads the cluster and looks at its log now."""
-    _quietly(worker().ensure_leader, cluster_id)
+    _serve(cluster_id, worker().ensure_leader)
 
 
 def slice_run(cluster_id: int) -> None:
     """A slice of the cluster's loop, if this worker leads it."""
-    _quietly(worker().slice, cluster_id)
+    _serve(cluster_id, worker().slice)
 
 
-def _quietly(run: object, cluster_id: int) -> None:
+def _serve(cluster_id: int, first: Callable[[int], None]) -> None:
     """Absent databases are waited out: the row stays, and the sweep or the elector wakes us again."""
-    assert callable(run)
     try:
-        with structlog.contextvars.bound_contextvars(cluster=cluster_id):
-            run(cluster_id)
+        worker().serve(cluster_id, first)
     except (OperationalError, InterfaceError, InternalError) as error:
         log.warning("slice given up, the database is away", cluster=cluster_id, reason=str(error).strip())

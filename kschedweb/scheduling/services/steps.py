@@ -152,14 +152,17 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
                 cluster_id=cluster_id, at=position.now, run=position.run, results=rows.results, queued=rows.queued
             )
         _step_insert(position, rows)
+        for channel, work in ((wake.BINDINGS_CHANNEL, effects.bindings), (wake.EVICTIONS_CHANNEL, effects.evictions)):
+            if work:
+                wake.notify(channel, cluster_id)
         server.store.commit(changes_of(decided), position.now_us, list(_verdict_entries(effects, verdicts)))
         if effects.writes or effects.claim_writes:
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
             wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         if effects.bindings:
-            wake.after_commit("scheduling.bindings_run", cluster_id=cluster_id)
+            wake.soon_after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if effects.evictions:
-            wake.after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
+            wake.soon_after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
 
 
 def _verdict_entries(effects: Effects, verdicts: Sequence[PreBindVerdict]) -> Iterator[ChangeEntry]:

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 from django.db import connection, transaction
 
-from kschedweb.live.feed import database_parameters
+from kschedweb.common.connections import database_parameters
 
 WAIT_SECONDS = 60.0  # a guard, not a measure
 LOOK_SECONDS = 0.001

@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.connections import database_parameters
 from kschedweb.live import consumers
 from kschedweb.live import feed as feeds
 from kschedweb.live.feed import Feed, Subscription, TooSlow
@@ -117,7 +118,7 @@ async def test_listener_comes_back_when_its_connection_is_killed(
     await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
 
     def kill() -> int:
-        with psycopg.connect(**feeds.database_parameters(), autocommit=True) as connection:
+        with psycopg.connect(**database_parameters(), autocommit=True) as connection:
             found = connection.execute(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 " WHERE query = 'LISTEN ksched' AND datname = current_database()"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from kschedweb.cluster.models import Change, Cluster, Pod
+from kschedweb.common import wake
+from kschedweb.common.hearing import Hearing
 from kschedweb.scheduling import health, leases
 from kschedweb.scheduling.elector import Elector, LeaseTimes
 from kschedweb.scheduling.models import Lease
@@ -211,21 +217,60 @@ def test_cluster_in_a_stream_of_pods_schedules_them_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, cycles: list[int], waits: bool
 ) -> None:
     left = [*cycles, 7]
+    clock = [1000.0]
 
     def step(host: EngineHost) -> StepOutcome:
+        clock[0] += 0.05
         return StepOutcome(left.pop(0), 1, None)
 
     monkeypatch.setattr(EngineHost, "step", step)
-    monkeypatch.setattr(slices, "STREAM_SECONDS", 60.0)
+    monkeypatch.setattr(slices, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     one = worker("one")
+    one.elector.monotonic = lambda: clock[0]
     one.elector.claim(busy.pk)
     for _ in cycles:
         one.slice(busy.pk)
     led = one.elector.leadership(busy.pk)
     assert led is not None
-    assert (led.due_at is not None) is waits, "nobody may wake it after the rest"
+    assert led.due_at == (pytest.approx(clock[0] + 0.05) if waits else None), "nobody may wake it after the rest"
+    clock[0] += 0.049
     one.slice(busy.pk)
     assert (left == [7]) is waits
+    clock[0] += 0.002
+    one.slice(busy.pk)
+    assert left == []
+
+
+def test_slice_that_lingers_serves_all_that_is_written_meanwhile(
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No message arrives: neither for the pod that comes late, nor for the cluster that is new."""
+    monkeypatch.setattr(wake, "send", lambda *_, **__: None)
+    one, elsewhere = worker("one"), ThreadPoolExecutor(1)
+    one.hearing = Hearing(wake.READERS_CHANNEL)
+    one.elector.claim(busy.pk)
+
+    def write(make: Callable[[], Cluster], name: str) -> Cluster:
+        def run() -> Cluster:
+            try:
+                cluster = make()
+                put(cluster, make_node(f"of-{name}").capacity(cpu="4"), make_pod(name).req(cpu="1", memory="1Gi"))
+                return cluster
+            finally:
+                connection.close()
+
+        return elsewhere.submit(run).result()
+
+    def first(cluster_id: int) -> None:
+        one.slice(cluster_id)
+        write(lambda: busy, "late")
+        write(lambda: Cluster.objects.create(name="new"), "other")
+
+    one.serve(busy.pk, first)
+    one.hearing.close()
+    elsewhere.shutdown()
+    bound = set(Attempt.objects.filter(result="scheduled").values_list("cluster__name", "name"))
+    assert bound == {(busy.name, "a"), (busy.name, "late"), ("new", "other")}
 
 
 def test_pods_far_apart_are_scheduled_at_once(busy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
