@@ -262,6 +262,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     history.add_argument("--at", metavar="WHEN", help="only this moment: RV.SEQ, a time, or how long ago (10m ago)")
     history.add_argument("--from", dest="first", metavar="WHEN", help="from then on (default: where history begins)")
     history.add_argument("--to", dest="last", metavar="WHEN", help="up to then (default: now)")
+    history.add_argument("--anonymise", action="store_true", help="replace names, each always by the same")
 
     held = command("open", "Replay, show and explain a history from a file, without a service.")
     data_dir(held)
@@ -288,11 +289,8 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)
     kube.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
-    kube.add_argument(
-        "--role",
-        choices=["viewer", "operator", "admin"],
-        help="what the token may do (default: admin, with --at viewer)",
-    )
+    roles = "what the token may do (default: admin, with --at viewer)"
+    kube.add_argument("--role", choices=["viewer", "operator", "admin"], help=roles)
     kube.add_argument(
         "--at",
         metavar="WHEN",

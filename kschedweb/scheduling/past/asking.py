@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from kschedweb.cluster import clock, selectors
-from kschedweb.common.errors import ApplicationError
+from kschedweb.common.errors import ApplicationError, InvalidError
 from kschedweb.common.turns import Turns
-from kschedweb.scheduling.past import moments, planning
+from kschedweb.scheduling.past import anonymising, exporting, moments, planning
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
 from kschedweb.scheduling.past.lists import ListThen, list_then
 from kschedweb.scheduling.past.moments import EngineThen, ObjectsThen, Position
@@ -25,8 +25,10 @@ FIRST_YEAR = 1970
 OUTSIDE = "is before 1970 or after the last year that there is"
 WAIT_SECONDS = 20.0
 MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
+MOST_ANONYMISED = 50_000  # cycles of a file whose names are replaced: its steps are made again meanwhile
 OPENING = Turns(MOST_OPEN)
 READING = Turns(1)  # moments of a process are read one after the other
+ANONYMISING = Turns(1)
 POSITION, TIME = "Ksched-Position", "Ksched-Time"  # headers of answers about the past
 
 T = TypeVar("T")
@@ -159,6 +161,18 @@ def export_planned(cluster_id: int, span: Mapping[str, str]) -> planning.Plan:
             raise NoMomentError(error.message, "to" if found["to"] is not None else "from") from None
         except HistoryCutError as error:
             raise _since(cluster_id, error) from None
+
+
+def anonymised(plan: planning.Plan) -> Iterator[bytes]:
+    """The file of a span with other names; all of it is made before this returns, one at a time in a process.
+
+    InvalidError for a longer span than is made so; TooManyError; NotReplayableError.
+    """
+    if plan.head.cycles > MOST_ANONYMISED:
+        many = f"{plan.head.cycles:,} cycles; names are replaced in {MOST_ANONYMISED:,} at most: choose a shorter span"
+        raise InvalidError(many, fields={"anonymise": [many]})
+    with ANONYMISING.one(WAIT_SECONDS):
+        return iter(list(anonymising.anonymised(b"".join(exporting.written(plan)))))
 
 
 def _since(cluster_id: int, error: HistoryCutError) -> HistoryCutError:

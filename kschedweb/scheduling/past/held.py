@@ -48,7 +48,11 @@ class Held:
             self._rows[name] += rows
         contents.finish()
         self._settings = contents.settings
-        self._steps = [EngineStep(cluster_id=number, **row) for row in self._named(files.STEPS)]
+        draws = {(row["run"], row["step"]): row["draws"] for row in self._named(files.DRAWS)}
+        self._steps = [
+            EngineStep(cluster_id=number, draws=draws.get((row["run"], row["step"])), **row)
+            for row in self._named(files.STEPS)
+        ]
         self._places = [(step.run, step.step) for step in self._steps]
         self._checkpoints = [Checkpoint(cluster_id=number, **row) for row in self._named(files.CHECKPOINTS)]
         self._attempts = {
