@@ -11,7 +11,7 @@ from kschedweb.cluster import clock, selectors
 from kschedweb.common.errors import ApplicationError, InvalidError
 from kschedweb.common.turns import Turns
 from kschedweb.scheduling.past import anonymising, exporting, moments, planning
-from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.lists import ListThen, list_then
 from kschedweb.scheduling.past.moments import EngineThen, ObjectsThen, Position
 from kschedweb.scheduling.past.standing import Now, Standing, Then
@@ -22,6 +22,10 @@ MOST_DIGITS = 18  # of a number that the database holds
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 FORMS = "expected a position (120.4711), a time (2026-11-25T22:55:00Z) or how long ago (10m ago)"
 FIRST_YEAR = 1970
+OF_A_MIRRORS_CACHE = (
+    "the scheduler of a mirrored cluster runs elsewhere: which pods it has assumed, and its generations, are not told to"
+    " anybody; the engine here decides nothing and keeps none. The pods on each node are in the lists"
+)
 OUTSIDE = "is before 1970 or after the last year that there is"
 WAIT_SECONDS = 20.0
 MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
@@ -81,13 +85,17 @@ def turn() -> Iterator[None]:
 
 
 @contextmanager
-def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
-    """The cluster as it is, or as it was `at` a position or a time of its clock.
+def standing(cluster_id: int, at: str | None, *, of_objects: bool = False) -> Iterator[Standing]:
+    """The cluster as it is, or as it was `at` a position or a time of its clock; `of_objects`: without the scheduler.
 
     ClusterGoneError; NoMomentError, TooManyError; HistoryCutError and NotReplayableError as of a moment.
     """
     if at is None:
         yield Now(cluster_id)
+        return
+    if of_objects:
+        with objects(cluster_id, at) as then:
+            yield Then(then.without_engine)
         return
     with _asked(cluster_id, at, moments.moment) as found:
         yield Then(found)
@@ -96,8 +104,10 @@ def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
 @contextmanager
 def engine(cluster_id: int, at: str | None) -> Iterator[EngineThen]:
     """The engine made again `at` a moment; None: at the end of both logs, where it is now. Raises as `standing`."""
+    cluster = selectors.cluster_get(cluster_id)
+    if cluster.is_mirror:
+        raise NotReplayableError(OF_A_MIRRORS_CACHE)
     if at is None:
-        cluster = selectors.cluster_get(cluster_id)
         at = f"{cluster.rv}.{cluster.seq}"
     with _asked(cluster_id, at, moments.engine_then) as found:
         yield found
