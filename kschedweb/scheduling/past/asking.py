@@ -23,8 +23,8 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 FORMS = "expected a position (120.4711), a time (2026-11-25T22:55:00Z) or how long ago (10m ago)"
 FIRST_YEAR = 1970
 OF_A_MIRRORS_CACHE = (
-    "the scheduler of a mirrored cluster runs elsewhere: which pods it has assumed, and its generations, are not told to"
-    " anybody; the engine here decides nothing and keeps none. The pods on each node are in the lists"
+    "the scheduler of a mirrored cluster runs elsewhere, and tells nobody which pods it has assumed; the engine here"
+    " decides nothing, and its cache is not kept. The pods on each node are in the lists"
 )
 OUTSIDE = "is before 1970 or after the last year that there is"
 WAIT_SECONDS = 20.0
