@@ -199,7 +199,9 @@ class Names:
         made = {}
         for key, each in value.items():
             field = type_.fields.get(key)
-            if field is not None:
+            if type_.name == "core.EnvVar" and key == "value" and isinstance(each, str) and each:
+                made[key] = self._leaf(each)  # may be a password, whatever it looks like
+            elif field is not None:
                 made[key] = self._shaped(each, field.shape, key)
             elif key in ("apiVersion", "kind"):
                 made[key] = self.value(each)

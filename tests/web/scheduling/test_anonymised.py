@@ -77,6 +77,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
+    if isinstance(value, bytes) and value[1:].startswith(zstandard.FRAME_HEADER):
+        value = value[1:]  # a matrix, behind the number of its layout
     if isinstance(value, bytes) and value.startswith(zstandard.FRAME_HEADER):
         unpacked = zstandard.ZstdDecompressor().decompressobj().decompress(value)
         try:
@@ -165,15 +167,15 @@ def checked(cluster: Cluster, names: Iterable[str], **span: Any) -> bytes:
 
 LIVED = {
     *(f"n{number:03}" for number in range(80)),
-    *(f"p{number:04}" for number in range(100)),
+    *(f"p{number:04}" for number in range(60)),
     *("disk", "ssd", "hdd", "east", "west", "north", "app", "web", "db", "dedicated", "gpu", "slow", "high", "default"),
 }
 
 
 def test_lived_history_replays_without_its_names(cluster: Cluster) -> None:
-    live(cluster)
+    live(cluster, rounds=5)
     made = checked(cluster, LIVED)
-    assert cycles(cluster) > 100
+    assert cycles(cluster) > 50
     copy = opened(made)
     assert copy.seed == 0
     assert outcome(replayed(copy)) == outcome(replayed(cluster))
@@ -183,7 +185,7 @@ def test_lived_history_replays_without_its_names(cluster: Cluster) -> None:
 
 
 def test_span_from_a_checkpoint_replays_without_its_names(cluster: Cluster) -> None:
-    lived = live(cluster, rounds=7)
+    lived = live(cluster, rounds=4)
     row = Checkpoint.objects.filter(cluster=cluster).earliest("seq")
     last, _ = lived.places[-3]
     made = checked(cluster, LIVED, first=Position(row.objects_rv, row.seq), last=last)
@@ -282,13 +284,17 @@ def test_devices_and_their_selectors_have_other_names(cluster: Cluster) -> None:
 
 def test_route_gives_the_file_without_names(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     put(cluster, make_node("oven").capacity(cpu="2"))
-    put(cluster, *(make_pod(f"loaf{number}").req(cpu="1") for number in range(3)))
+    pods = [make_pod(f"loaf{number}").req(cpu="1").manifest() for number in range(3)]
+    pods[0]["spec"]["containers"][0]["env"] = [{"name": "PIN", "value": "48392017"}]
+    put(cluster, *pods)
     settle(lead(cluster))
     client, url = rest.logged_in(), f"/api/clusters/{cluster.pk}/history/export?anonymise=true"
     answer = client.get(url)
     assert answer.status_code == 200 and "lived" not in answer.headers["Content-Disposition"]
     content = b"".join(answer.streaming_content)
-    assert replayed_file(content) == (None, cycles(cluster), 0) and not left(content, {"oven", "loaf0", "lived"})
+    assert replayed_file(content) == (None, cycles(cluster), 0) and not left(
+        content, {"oven", "loaf0", "lived", "PIN", "48392017"}
+    )
     monkeypatch.setattr(asking, "MOST_ANONYMISED", 2)
     refused = client.get(url)
     assert refused.status_code == 422 and "choose a shorter span" in refused.json()["message"]
