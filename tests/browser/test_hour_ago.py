@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, imported, running, until
+from tests.browser.conftest import IMPORT_SECONDS, WAIT_MS, Cluster, Service, clusters, imported, running, until
 from tests.browser.test_clock import HOUR, ahead
 from tests.browser.test_four_questions import files_of
 from tests.browser.test_past import FIGURES, band, shown
@@ -52,7 +52,7 @@ def test_what_was_an_hour_ago(page: Page, service: Service, cluster: Cluster) ->
     until(page, stands)
     then, seen = frame(cluster), figures(page)
     cluster.call("POST", "clock", {"skip_seconds": HOUR})
-    until(page, lambda: ahead(cluster) > HOUR - 60)
+    until(page, lambda: ahead(cluster) > HOUR - 60, IMPORT_SECONDS)  # all that is due in the hour is done in it
     put(cluster, node("came-later"))
     until(page, lambda: figure(page, "Nodes") == seen["Nodes"] + 1)
 
