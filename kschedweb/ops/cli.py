@@ -262,6 +262,7 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     history.add_argument("--at", metavar="WHEN", help="only this moment: RV.SEQ, a time, or how long ago (10m ago)")
     history.add_argument("--from", dest="first", metavar="WHEN", help="from then on (default: where history begins)")
     history.add_argument("--to", dest="last", metavar="WHEN", help="up to then (default: now)")
+    history.add_argument("--anonymise", action="store_true", help="replace names, each always by the same")
 
     held = command("open", "Replay, show and explain a history from a file, without a service.")
     data_dir(held)
@@ -274,10 +275,11 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     made = of_file("replay", "Make the steps again, and compare them with their record.")
     made.add_argument("--from", dest="first", metavar="RV.SEQ", help="after this position (default: all)")
     made.add_argument("--to", dest="last", metavar="RV.SEQ", help="up to this one (default: all)")
-    shown = of_file("at", "Show objects as they were.")
+    shown = of_file("at", "Show objects, or the scheduler's cache, as they were.")
     shown.add_argument("at", metavar="WHEN", help="RV.SEQ, a time, or how long before the end (10m ago)")
-    shown.add_argument("shown", choices=["pods", "pod", "nodes", "node", "objects"], help="what to show")
-    shown.add_argument("name", nargs="?", metavar="NAME", help="a pod ([NAMESPACE/]POD), a node, or a kind of objects")
+    shown.add_argument("shown", choices=["pods", "pod", "nodes", "node", "objects", "cache"], help="what to show")
+    named = "a pod ([NAMESPACE/]POD), a node, a kind of objects; of the cache a part of names"
+    shown.add_argument("name", nargs="?", metavar="NAME", help=named)
     told = of_file("why", "Say what became of a pod in its last attempt.")
     told.add_argument("pod", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
     told.add_argument("--again", action="store_true", help="make the attempt again: every score of the chosen node")
@@ -288,11 +290,8 @@ def add_commands(top: argparse.ArgumentParser) -> "argparse._SubParsersAction[ar
     kube = command("kubeconfig", "Print a kubeconfig for a cluster of the running service, with a token of its own.")
     data_dir(kube)
     kube.add_argument("cluster", metavar="CLUSTER", help="name of the cluster")
-    kube.add_argument(
-        "--role",
-        choices=["viewer", "operator", "admin"],
-        help="what the token may do (default: admin, with --at viewer)",
-    )
+    roles = "what the token may do (default: admin, with --at viewer)"
+    kube.add_argument("--role", choices=["viewer", "operator", "admin"], help=roles)
     kube.add_argument(
         "--at",
         metavar="WHEN",

@@ -14,6 +14,7 @@ def export(*, data_dir: Path, options: argparse.Namespace) -> int:
         print("ksched: --at is one moment: give either it or --from and --to", file=sys.stderr)
         return 2
     span = {"from": options.first or options.at, "to": options.last or options.at}
+    span |= {"anonymise": "true"} if options.anonymise else {}
     query = urllib.parse.urlencode({name: said for name, said in span.items() if said is not None})
     unfinished = options.out.with_name(f"{options.out.name}.part")
     try:

@@ -14,10 +14,11 @@ from typing import Any
 import django
 from django.conf import settings
 
-from kschedweb.ops import explaining, replaying, showing
+from kschedweb.ops import caching, explaining, replaying, showing
 from kschedweb.ops.comparing import outcome_of, position_said
 
 KINDS = showing.KINDS
+CACHED = 500  # pods and nodes of a cache that are printed
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"  # the settings want a database; none is ever connected to
 
 
@@ -66,6 +67,8 @@ def _at(number: int, options: argparse.Namespace) -> int:
     from scheduler_core.api.times import moment_of
 
     shown, name = options.shown, options.name
+    if shown == "cache":
+        return _cache(number, options)
     if (name is not None) is not (shown in showing.NAMED):
         wanted = "a kind" if shown == "objects" else "a name" if shown in showing.NAMED else "no name"
         print(f"ksched: {shown} takes {wanted}", file=sys.stderr)
@@ -86,6 +89,23 @@ def _at(number: int, options: argparse.Namespace) -> int:
         at = moment_of(found.at).isoformat()
     told: Any = {"at": at, "objects": manifests}
     print(json.dumps(told) if options.json else "\n".join(showing.objects_table(manifests, at)))
+    return 0
+
+
+def _cache(number: int, options: argparse.Namespace) -> int:
+    """The scheduler's cache as it was."""
+    import msgspec
+
+    from kschedweb.scheduling.past import asking, moments, stores
+    from kschedweb.scheduling.past.caching import cache_view
+    from scheduler_core.api.times import moment_of
+
+    position = asking.position_of(options.at)
+    time = asking.time_of(options.at, moment_of(stores.of(number).now())) if position is None else None
+    with moments.engine_then(cluster_id=number, position=position, at=time) as found:
+        view = cache_view(found, sought=options.name or "", most_pods=CACHED)
+    told = json.loads(msgspec.json.encode(view))
+    print(json.dumps(told) if options.json else "\n".join(caching.told(told, CACHED)))
     return 0
 
 

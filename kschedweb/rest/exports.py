@@ -25,7 +25,7 @@ from kschedweb.common.errors import NotFoundError
 from kschedweb.common.streaming import stream
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
-from kschedweb.scheduling.past import asking, exporting
+from kschedweb.scheduling.past import asking, exporting, renaming
 from kschedweb.traces import selectors
 from kschedweb.views import given
 
@@ -92,13 +92,17 @@ class HistoryExportView(RestView):
     def get(self, request: Request, cluster_id: int, query: views.HistorySpan) -> StreamingHttpResponse:
         """Download history as one file, which can be imported elsewhere: `from` and `to` are moments as `at` is.
 
-        It begins with the last checkpoint before `from`; without, as early as there is history.
+        It begins with the last checkpoint before `from`; without, as early as there is history. With `anonymise` names
+        are replaced, each always by the same, and its steps are made again before it comes.
         """
-        plan = asking.export_planned(cluster_id, given(query))
-        name = f"{plan.cluster.name}-{plan.head.end.rv}.{plan.head.end.seq}.history"
+        span = {name: str(said) for name, said in given(query).items() if name != "anonymise"}
+        plan = asking.export_planned(cluster_id, span)
+        chunks = asking.anonymised(plan) if query.anonymise else exporting.written(plan)
+        cluster = renaming.CLUSTER if query.anonymise else plan.cluster.name
+        name = f"{cluster}-{plan.head.end.rv}.{plan.head.end.seq}.history"
         return stream(
             request._request,
-            exporting.written(plan),
+            chunks,
             user=request.user.pk,
             content_type="application/octet-stream",
             headers={"Content-Disposition": f'attachment; filename="{name}"'},

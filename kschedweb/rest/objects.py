@@ -24,6 +24,7 @@ from scheduler_core.api.times import moment_of
 
 class ObjectListView(StandingView):
     access = {"POST": Role.OPERATOR}
+    of_objects = True
     holds_secrets = True  # whatever the manifests say: never compressed
     throttle_classes = [UploadThrottle]
     throttle_scope = "objects"
@@ -69,6 +70,7 @@ class ObjectListView(StandingView):
 
 class ObjectDetailView(StandingView):
     access = {"DELETE": Role.OPERATOR}
+    of_objects = True
     holds_secrets = True  # whatever the manifest says: never compressed
 
     def get(
@@ -86,6 +88,7 @@ class ObjectDetailView(StandingView):
 
 class NamespacedObjectView(StandingView):
     access = {"DELETE": Role.OPERATOR}
+    of_objects = True
     holds_secrets = True  # whatever the manifest says: never compressed
 
     def get(

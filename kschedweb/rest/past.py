@@ -12,11 +12,13 @@ from scheduler_core.api.times import moment_of
 
 
 class StandingView(RestView):
+    of_objects = False  # whether nothing is asked of the scheduler: such an answer there is also where none can be made
+
     @contextmanager
     def standing(self, cluster_id: int, query: views.AtQuery) -> Iterator[Standing]:
         """The cluster at the moment that is asked for; an answer about the past says which one that is."""
         at = given(query).get("at")
-        with asking.standing(cluster_id, at) as found:
+        with asking.standing(cluster_id, at, of_objects=self.of_objects) as found:
             if at is not None:
                 self.headers[asking.POSITION] = f"{found.cursor.rv}.{found.cursor.seq}"
                 self.headers[asking.TIME] = moment_of(found.now).isoformat()

@@ -59,6 +59,7 @@ class EngineStep(models.Model):
     rv = models.BigIntegerField(default=0)  # where the change log ended before what the step itself wrote to it
     seq_at_rv = models.BigIntegerField(default=0)  # where the engine log ended when the change log came there
     began_from = models.BinaryField(null=True)  # of a run's first step: see scheduling.beginnings; null in older ones
+    draws = models.BinaryField(null=True)  # [pod key, attempt, purpose, number] of a file without names; else null
 
     class Meta:
         constraints = [
@@ -244,8 +245,7 @@ class Attempt(models.Model):
     @property
     def last_durations(self) -> dict[str, int]:
         """How long its phases took; empty: not known."""
-        known: dict[str, int] = self._last("durations", {})
-        return known
+        return dict(self._last("durations", {}))
 
     def _last(self, name: str, unknown: Any) -> Any:
         if self.last_repeat:

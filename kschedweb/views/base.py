@@ -104,6 +104,7 @@ class HistorySpan(Input):
         name="from", default=msgspec.UNSET
     )
     to: Annotated[str, text(64, "up to then, as `from`")] | msgspec.UnsetType = msgspec.UNSET
+    anonymise: Annotated[bool, doc("whether names are replaced, so that the file has none of them")] = False
 
 
 class SpanQuery(Input):

@@ -15,7 +15,7 @@ from scheduler_core.errors import ExtenderError, UnansweredError
 from scheduler_core.framework.extenders import DIGEST_SIZE
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import Effects, ExtenderExchange
-from scheduler_core.ports import ExtenderTransport
+from scheduler_core.ports import Draws, ExtenderTransport
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 
 
@@ -27,6 +27,27 @@ class RecordedStep:
     changes: Sequence[Change]
     cycles: int
     exchanges: Sequence[ExtenderExchange] = ()
+
+
+Draw = tuple[str, int, str, int]  # (pod key, number of the attempt, purpose, what was drawn)
+
+
+class RecordedDraws:
+    """Draws of a run, but for those that a record has: where names were replaced, chance is what it was before."""
+
+    def __init__(self, draws: Draws) -> None:
+        self._draws = draws
+        self._recorded: dict[tuple[str, int, str], int] = {}
+
+    def put(self, draws: Iterable[Draw]) -> None:
+        """Begin a step, of which these are recorded."""
+        self._recorded = {(pod_key, attempt, purpose): number for pod_key, attempt, purpose, number in draws}
+
+    def below(self, bound: int, *, pod_key: str, attempt: int, purpose: str) -> int:
+        number = self._recorded.get((pod_key, attempt, purpose))
+        if number is not None and 0 <= number < bound:
+            return number
+        return self._draws.below(bound, pod_key=pod_key, attempt=attempt, purpose=purpose)
 
 
 @dataclass(frozen=True, slots=True)

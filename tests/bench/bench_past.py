@@ -17,12 +17,13 @@ import pytest
 from django.db.models import Sum
 from django.db.models.functions import Length
 
+from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.common import collector
-from kschedweb.scheduling.past import moments, proving
+from kschedweb.scheduling.past import anonymising, exporting, moments, planning, proving
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.scheduling.runner import bindings
@@ -36,6 +37,7 @@ ENTRIES = int(os.environ.get("KSCHED_ENTRIES", "100000"))
 NODES = 1_000
 PODS = 500  # that come at once
 POSITIONS = 40
+FILED = 10_000  # cycles of the file whose size is told
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +51,7 @@ def put_objects(cluster: Cluster, manifests: Iterable[dict[str, Any]]) -> None:
 
 
 def made() -> Cluster:
-    cluster = Cluster.objects.create(name="past", seed=1)
+    cluster = cluster_services.cluster_create(name="past", seed=1)
     nodes = (
         make_node(f"n{number:04}").zone(f"z{number % 3}").capacity(cpu="32", memory="128Gi", pods="110")
         for number in range(NODES)
@@ -91,6 +93,26 @@ def checkpoint_line(cluster: Cluster) -> str:
     return f"{rows.count()} checkpoints, {size / 1e6:.1f} MB"
 
 
+def filed(cluster: Cluster, places: list[tuple[int, int]]) -> None:
+    """The file of the first steps that come to so many cycles, as it is and without names."""
+    counted, end = 0, places[-1]
+    rows = EngineStep.objects.filter(cluster=cluster).order_by("run", "step")
+    for place, cycles in zip(places, rows.values_list("cycles", flat=True), strict=True):
+        counted += cycles
+        if counted >= FILED:
+            end = place
+            break
+    made: list[bytes] = []
+
+    def export() -> None:
+        made.append(b"".join(exporting.written(planning.planned(cluster_id=cluster.pk, last=Position(*end)))))
+
+    wall, cpu = timed(export)
+    print(f"file of {counted:,} cycles: {len(made[0]) / 1e6:.1f} MB in {wall:.1f} s (CPU {cpu:.1f})")
+    wall, cpu = timed(lambda: made.append(b"".join(anonymising.anonymised(made[0]))))
+    print(f"the same without names: {len(made[1]) / 1e6:.1f} MB in {wall:.1f} s (CPU {cpu:.1f})")
+
+
 def test_past_is_measured(valkey_url: str) -> None:
     cluster = made()
     collector.ease()
@@ -117,6 +139,8 @@ def test_past_is_measured(valkey_url: str) -> None:
     wall, cpu = timed(replay.go)
     assert replay.difference is None and replay.cycles == cycles
     print(f"replay: {cycles / wall:,.0f} cycles a second ({cycles / cpu:,.0f} per second of CPU)")
+
+    filed(cluster, places)
 
     def prove() -> None:
         while proving.prove(seconds=60) is not None:

@@ -107,9 +107,9 @@ class Cluster:
         self.call("POST", "objects", pod)
 
 
-def until(page: Page, fact: Callable[[], T]) -> T:
+def until(page: Page, fact: Callable[[], T], seconds: float = HANG_SECONDS) -> T:
     """Ask again and again until the answer is true; the answer. The page lives on meanwhile."""
-    ends_at = time.monotonic() + HANG_SECONDS
+    ends_at = time.monotonic() + seconds
     while not (answer := fact()):
         assert time.monotonic() < ends_at, f"never so: {fact}"
         page.wait_for_timeout(AGAIN_MS)

@@ -52,3 +52,15 @@ def test_cache_is_shown_now_and_then(page: Page, own: Cluster, axe: Axe) -> None
     expect(nodes).to_have_count(2)
     page.keyboard.press("Escape")
     expect(page.get_by_role("region", name="Scheduling queue")).to_be_visible()
+
+
+def test_stage_is_in_sight_on_a_narrow_screen(page: Page, own: Cluster) -> None:
+    put(own, node("room"), pod("placed"))
+    settle(own, 0)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{own.address}/cache")
+    row = page.get_by_role("grid", name="Pods").locator("[data-row]").first
+    expect(row).to_be_visible()
+    for name in ("default/placed", "Confirmed"):
+        box = row.get_by_text(name, exact=True).bounding_box()
+        assert box is not None and box["x"] + box["width"] <= 390, name

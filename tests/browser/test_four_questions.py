@@ -30,16 +30,20 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield request.getfixturevalue("shared_service")
         return
     data: Path = tmp_path_factory.mktemp("service")
-    if request.param == "openb":
+    with imported(data / "data", request.param, *files_of(request.param, data)) as service:
+        yield service
+
+
+def files_of(name: str, folder: Path) -> list[Path]:
+    """What a cluster is imported from: `openb`, or `large` with 5,000 nodes, which is written into the folder."""
+    if name == "openb":
         if not OPENB.exists():
             pytest.skip("the openb trace is not here")
-        files = [OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv"]
-    else:
-        files = [data / "large.json"]
-        items = list(large.objects(nodes=5_000, pods=30_000))
-        files[0].write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    with imported(data / "data", request.param, *files) as service:
-        yield service
+        return [OPENB / "openb_node_list_all_node.csv", OPENB / "openb_pod_list_default.csv"]
+    items = list(large.objects(nodes=5_000, pods=30_000))
+    written = folder / "large.json"
+    written.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return [written]
 
 
 def walk_to(page: Page, link: Locator) -> None:

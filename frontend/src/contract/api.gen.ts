@@ -350,7 +350,8 @@ export interface paths {
         };
         /**
          * Download history as one file, which can be imported elsewhere: `from` and `to` are moments as `at` is.
-         * @description It begins with the last checkpoint before `from`; without, as early as there is history.
+         * @description It begins with the last checkpoint before `from`; without, as early as there is history. With `anonymise` names
+         *     are replaced, each always by the same, and its steps are made again before it comes.
          */
         readonly get: operations["HistoryExport_get"];
         readonly put?: never;
@@ -1974,6 +1975,11 @@ export interface components {
             readonly from?: string;
             /** @description up to then, as `from` */
             readonly to?: string;
+            /**
+             * @description whether names are replaced, so that the file has none of them
+             * @default false
+             */
+            readonly anonymise?: boolean;
         };
         /** @description Which page of a list. */
         readonly PageQuery: {
@@ -5634,6 +5640,8 @@ export interface operations {
     readonly HistoryExport_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description whether names are replaced, so that the file has none of them */
+                readonly anonymise?: boolean;
                 /** @description from then on: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
                 readonly from?: string;
                 /** @description up to then, as `from` */

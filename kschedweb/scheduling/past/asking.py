@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from kschedweb.cluster import clock, selectors
-from kschedweb.common.errors import ApplicationError
+from kschedweb.common.errors import ApplicationError, InvalidError
 from kschedweb.common.turns import Turns
-from kschedweb.scheduling.past import moments, planning
-from kschedweb.scheduling.past.errors import FutureError, HistoryCutError
+from kschedweb.scheduling.past import anonymising, exporting, moments, planning
+from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.lists import ListThen, list_then
 from kschedweb.scheduling.past.moments import EngineThen, ObjectsThen, Position
 from kschedweb.scheduling.past.standing import Now, Standing, Then
@@ -22,11 +22,17 @@ MOST_DIGITS = 18  # of a number that the database holds
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 FORMS = "expected a position (120.4711), a time (2026-11-25T22:55:00Z) or how long ago (10m ago)"
 FIRST_YEAR = 1970
+OF_A_MIRRORS_CACHE = (
+    "the scheduler of a mirrored cluster runs elsewhere, and tells nobody which pods it has assumed; the engine here"
+    " decides nothing, and its cache is not kept. The pods on each node are in the lists"
+)
 OUTSIDE = "is before 1970 or after the last year that there is"
 WAIT_SECONDS = 20.0
 MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
+MOST_ANONYMISED = 50_000  # cycles of a file whose names are replaced: its steps are made again meanwhile
 OPENING = Turns(MOST_OPEN)
 READING = Turns(1)  # moments of a process are read one after the other
+ANONYMISING = Turns(1)
 POSITION, TIME = "Ksched-Position", "Ksched-Time"  # headers of answers about the past
 
 T = TypeVar("T")
@@ -79,13 +85,17 @@ def turn() -> Iterator[None]:
 
 
 @contextmanager
-def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
-    """The cluster as it is, or as it was `at` a position or a time of its clock.
+def standing(cluster_id: int, at: str | None, *, of_objects: bool = False) -> Iterator[Standing]:
+    """The cluster as it is, or as it was `at` a position or a time of its clock; `of_objects`: without the scheduler.
 
     ClusterGoneError; NoMomentError, TooManyError; HistoryCutError and NotReplayableError as of a moment.
     """
     if at is None:
         yield Now(cluster_id)
+        return
+    if of_objects:
+        with objects(cluster_id, at) as then:
+            yield Then(then.without_engine)
         return
     with _asked(cluster_id, at, moments.moment) as found:
         yield Then(found)
@@ -94,8 +104,10 @@ def standing(cluster_id: int, at: str | None) -> Iterator[Standing]:
 @contextmanager
 def engine(cluster_id: int, at: str | None) -> Iterator[EngineThen]:
     """The engine made again `at` a moment; None: at the end of both logs, where it is now. Raises as `standing`."""
+    cluster = selectors.cluster_get(cluster_id)
+    if cluster.is_mirror:
+        raise NotReplayableError(OF_A_MIRRORS_CACHE)
     if at is None:
-        cluster = selectors.cluster_get(cluster_id)
         at = f"{cluster.rv}.{cluster.seq}"
     with _asked(cluster_id, at, moments.engine_then) as found:
         yield found
@@ -159,6 +171,18 @@ def export_planned(cluster_id: int, span: Mapping[str, str]) -> planning.Plan:
             raise NoMomentError(error.message, "to" if found["to"] is not None else "from") from None
         except HistoryCutError as error:
             raise _since(cluster_id, error) from None
+
+
+def anonymised(plan: planning.Plan) -> Iterator[bytes]:
+    """The file of a span with other names; all of it is made before this returns, one at a time in a process.
+
+    InvalidError for a longer span than is made so; TooManyError; NotReplayableError.
+    """
+    if plan.head.cycles > MOST_ANONYMISED:
+        many = f"{plan.head.cycles:,} cycles; names are replaced in {MOST_ANONYMISED:,} at most: choose a shorter span"
+        raise InvalidError(many, fields={"anonymise": [many]})
+    with ANONYMISING.one(WAIT_SECONDS):
+        return iter(list(anonymising.anonymised(b"".join(exporting.written(plan)))))
 
 
 def _since(cluster_id: int, error: HistoryCutError) -> HistoryCutError:

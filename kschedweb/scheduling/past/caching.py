@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kschedweb import views
-from kschedweb.scheduling.past import rows
+from kschedweb.scheduling.past import stores
 from kschedweb.scheduling.past.moments import EngineThen
 from kschedweb.views import view_of
 from scheduler_core.api.times import moment_of
@@ -58,10 +58,10 @@ class _Told:
 
 
 def _told(then: EngineThen, pods: tuple[CachedPod, ...]) -> dict[str, _Told]:
-    cluster_id = then.cluster_id
-    moves = rows.cache_moves_at(cluster_id, [pod.uid for pod in pods], then.seq)
+    store = stores.of(then.cluster_id)
+    moves = store.cache_moves([pod.uid for pod in pods], then.seq)
     assumed = {uid: found for uid, entries in moves.items() if (found := _last_assumed(entries)) is not None}
-    attempts = rows.attempts_before(cluster_id, {uid: seq for uid, (seq, _) in assumed.items()})
+    attempts = store.attempts_before({uid: seq for uid, (seq, _) in assumed.items()})
     told = {}
     for pod in pods:
         one = told[pod.uid] = _Told(attempt=pod.attempt)

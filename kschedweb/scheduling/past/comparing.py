@@ -79,12 +79,12 @@ def attempt_difference(made: Attempt, seq: int, step: EngineStep, piece: Piece) 
     if entry is None:
         return Difference(step.run, step.step, seq, made.pod_key, "entry", text(None), str(LogKind.ATTEMPT))
     place = entry.payload.get("place", 0)
-    kind, payload = _told(made, step.now_us, place, {})
+    kind, payload = told(made, step.now_us, place, {})
     found = [*_of_attempt(made, entry, piece, step, place, digest.attempt_digest(made))]
     for name, recorded, replayed in (("kind", entry.kind, kind), ("pod", entry.pod_key, made.pod_key)):
         if recorded != replayed:
             found.append(_Found(name, recorded, replayed))
-    for each in (*found, *_of_payload(entry.payload, payload)):
+    for each in (*found, *of_payload(entry.payload, payload)):
         return Difference(step.run, step.step, seq, made.pod_key, each.field, text(each.recorded), text(each.replayed))
     return None
 
@@ -108,12 +108,12 @@ def _differences(
     digests: list[tuple[int, bytes]] = []
     for made in effects.log:
         entry = entries[at] if at < len(entries) else None
-        if isinstance(made, EventRecord) and not _tells_of(entry, made) and made.type == "Warning":
+        if isinstance(made, EventRecord) and not tells_of(entry, made) and made.type == "Warning":
             continue  # one seen before is only counted
         uid, key = (
             (made.regarding_uid, made.regarding_key) if isinstance(made, EventRecord) else (made.pod_uid, made.pod_key)
         )
-        kind, payload = _told(made, now, place, tried)
+        kind, payload = told(made, now, place, tried)
         if entry is None:
             yield None, key, _Found("entry", None, kind)
             return
@@ -134,7 +134,7 @@ def _differences(
         ):
             if recorded != replayed:
                 yield entry, key, _Found(name, recorded, replayed)
-        for found in _of_payload(entry.payload, payload):
+        for found in of_payload(entry.payload, payload):
             yield entry, key, found
         at += 1
     if len(attempts) != step.cycles:
@@ -149,7 +149,7 @@ def _differences(
             yield None, "", _Found("digest of the step", bytes(step.digest).hex(), made_digest.hex())
 
 
-def _tells_of(entry: Entry | None, record: EventRecord) -> bool:
+def tells_of(entry: Entry | None, record: EventRecord) -> bool:
     return (
         entry is not None
         and entry.kind == LogKind.EVENT
@@ -158,7 +158,7 @@ def _tells_of(entry: Entry | None, record: EventRecord) -> bool:
     )
 
 
-def _told(made: Any, now: int, place: int, tried: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
+def told(made: Any, now: int, place: int, tried: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
     """Kind and payload of the entry that tells of something."""
     if isinstance(made, Attempt):
         return LogKind.ATTEMPT, adapters.attempt_payload(made) | {"place": place}
@@ -172,7 +172,7 @@ def _told(made: Any, now: int, place: int, tried: Mapping[str, int]) -> tuple[st
     return LogKind.CACHE, payload
 
 
-def _of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[_Found]:
+def of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[_Found]:
     """A repeat tells only what is its own."""
     names = recorded.keys() if "repeats" in recorded else {**recorded, **replayed}
     for name in names:
@@ -267,7 +267,7 @@ def _of_end(entry: Entry, step: EngineStep, effects: Effects, scheduler: Schedul
         made["queued"] = scheduler.engine.queue.sizes()
     if effects.exchanges:
         made["extenders"] = [exchange_payload(*each) for each in effects.exchanges]
-    return next(_of_payload(payload, made), None)
+    return next(of_payload(payload, made), None)
 
 
 def text(value: Any) -> str:

@@ -66,6 +66,8 @@ class Contents:
             status = part.place("status")
             if any(row[status] == WorkStatus.PENDING for row in rows):
                 raise HistoryFileError(part.name, "something is still to be done")
+        elif part is files.DRAWS:
+            _check_packed(part, "draws", rows)
         elif part is files.STEPS:
             _check_packed(part, "began_from", rows)
             run, step = part.place("run"), part.place("step")

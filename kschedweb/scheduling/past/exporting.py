@@ -7,7 +7,7 @@ end. What is confidential is not written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -38,17 +38,22 @@ def written(plan: Plan) -> Iterator[bytes]:
     yield writer.head(plan.head)
     for part in files.PARTS:
         pages = iter([plan.fixed[part.name]]) if part.name in plan.fixed else _PAGES[part.name](plan)
-        kept: list[list[Any]] = []
-        size = 0
-        for page in pages:
-            kept += page
-            size += _size(page)
-            if size >= SECTION_BYTES:
-                yield writer.rows(part, kept)
-                kept, size = [], 0
-        if kept:
-            yield writer.rows(part, kept)
+        yield from sections(writer, part, pages)
     yield writer.end()
+
+
+def sections(writer: files.Writer, part: Part, pages: Iterable[list[list[Any]]]) -> Iterator[bytes]:
+    """Rows of a part in sections of a good size."""
+    kept: list[list[Any]] = []
+    size = 0
+    for page in pages:
+        kept += page
+        size += _size(page)
+        if size >= SECTION_BYTES:
+            yield writer.rows(part, kept)
+            kept, size = [], 0
+    if kept:
+        yield writer.rows(part, kept)
 
 
 def _size(page: Sequence[Sequence[Any]]) -> int:
@@ -91,12 +96,20 @@ def _log(plan: Plan) -> Iterator[list[list[Any]]]:
 
 
 def _steps(plan: Plan) -> Iterator[list[list[Any]]]:
+    return _of_steps(plan, files.STEPS, "true")
+
+
+def _draws(plan: Plan) -> Iterator[list[list[Any]]]:
+    return _of_steps(plan, files.DRAWS, "draws IS NOT NULL")
+
+
+def _of_steps(plan: Plan, part: Part, where: str) -> Iterator[list[list[Any]]]:
     start, end = plan.head.start, plan.head.end
     after = start.run, start.step
-    run, step = files.STEPS.place("run"), files.STEPS.place("step")
+    run, step = part.place("run"), part.place("step")
     while page := read(
-        files.STEPS,
-        "cluster_id = %s AND (run, step) > (%s, %s) AND (run, step) <= (%s, %s)",
+        part,
+        f"cluster_id = %s AND (run, step) > (%s, %s) AND (run, step) <= (%s, %s) AND {where}",
         [plan.cluster.pk, *after, end.run, end.step],
         "run, step",
         ROWS_AT_ONCE,
@@ -239,6 +252,7 @@ _PAGES = {
     "checkpoints": _checkpoints,
     "changes": _changes,
     "steps": _steps,
+    "draws": _draws,
     "log": _log,
     "orders": _orders,
     "attempts": _attempts,

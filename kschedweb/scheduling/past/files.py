@@ -171,18 +171,21 @@ def _column(field: models.Field[Any, Any]) -> Column:
     return Column(name, kind, field.null, choices=frozenset(str(key) for key, _ in field.choices or ()))
 
 
-def _part(name: str, model: type[models.Model]) -> Part:
-    fields = [field for field in model._meta.concrete_fields if field.column not in ("id", "cluster_id")]
-    return Part(name, model, tuple(map(_column, fields)))
+def _part(name: str, model: type[models.Model], *, only: Sequence[str] = (), without: Sequence[str] = ()) -> Part:
+    left_out = ("id", "cluster_id", *without)
+    fields = [field for field in model._meta.concrete_fields if field.column not in left_out]
+    return Part(name, model, tuple(_column(field) for field in fields if not only or field.column in only))
 
 
-# In the order in which they stand in a file. Node orders come before the attempts that refer to them.
+# In the order in which they stand in a file. Node orders come before the attempts that refer to them. Draws are columns
+# of steps that only a history without names has.
 PARTS = (
     _part("checkpoints", Checkpoint),
     _part("configurations", SchedulerConfigVersion),
     _part("clock", ClockReading),
     _part("changes", Change),
-    _part("steps", EngineStep),
+    _part("steps", EngineStep, without=("draws",)),
+    _part("draws", EngineStep, only=("run", "step", "draws")),
     _part("log", EngineLog),
     _part("orders", NodeOrder),
     _part("attempts", Attempt),
@@ -192,8 +195,8 @@ PARTS = (
     _part("queue", QueueState),
     _part("throughput", ThroughputCount),
 )
-CHECKPOINTS, CONFIGURATIONS, CLOCK, CHANGES, STEPS, LOG, ORDERS, ATTEMPTS, BINDINGS, EVICTIONS = PARTS[:10]
-EVENTS, QUEUE, THROUGHPUT = PARTS[10:]
+CHECKPOINTS, CONFIGURATIONS, CLOCK, CHANGES, STEPS, DRAWS, LOG, ORDERS, ATTEMPTS, BINDINGS, EVICTIONS = PARTS[:11]
+EVENTS, QUEUE, THROUGHPUT = PARTS[11:]
 HEAD = "head"
 _ORDER = {name: place for place, name in enumerate((HEAD, *(part.name for part in PARTS), END))}
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 import orjson
@@ -18,11 +19,13 @@ from kschedweb.scheduling.past import files
 from kschedweb.scheduling.past.contents import Contents
 from kschedweb.scheduling.past.files import Head, Part
 from kschedweb.scheduling.past.objects import Objects
+from kschedweb.scheduling.past.rows import cache_move
 from kschedweb.scheduling.past.stores import Place
-from kschedweb.traces.choices import StepKind
-from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
+from kschedweb.traces.choices import LogKind, StepKind
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.api.times import microseconds
 from scheduler_core.model import changes as core
+from scheduler_core.model.effects import CacheMove
 
 _BEST = Attempt._meta.get_field("best")
 _CHANGE = ("kind", "namespace", "name", "operation", "rv", "object")
@@ -48,7 +51,11 @@ class Held:
             self._rows[name] += rows
         contents.finish()
         self._settings = contents.settings
-        self._steps = [EngineStep(cluster_id=number, **row) for row in self._named(files.STEPS)]
+        draws = {(row["run"], row["step"]): row["draws"] for row in self._named(files.DRAWS)}
+        self._steps = [
+            EngineStep(cluster_id=number, draws=draws.get((row["run"], row["step"])), **row)
+            for row in self._named(files.STEPS)
+        ]
         self._places = [(step.run, step.step) for step in self._steps]
         self._checkpoints = [Checkpoint(cluster_id=number, **row) for row in self._named(files.CHECKPOINTS)]
         self._attempts = {
@@ -203,11 +210,29 @@ class Held:
         rows = self._rows[files.LOG.name][max(0, seq - first) : max(0, until - first)]
         return [tuple(row[place] for place in places) for row in rows]
 
+    def cache_moves(self, uids: Collection[str], seq: int) -> Mapping[str, list[tuple[int, CacheMove]]]:
+        wanted = frozenset(uids)
+        number, kind, uid = (files.LOG.place(name) for name in ("seq", "kind", "pod_uid"))
+        found: dict[str, list[tuple[int, CacheMove]]] = {}
+        for row in self._rows[files.LOG.name]:
+            if row[number] <= seq and row[kind] == LogKind.CACHE and row[uid] in wanted:
+                entry = EngineLog(**_read(files.LOG, row))
+                found.setdefault(row[uid], []).append((row[number], cache_move(entry)))
+        return found
+
     # -- what they refer to ------------------------------------------------------------------------------------------
 
     def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[Any]:
         found = (self.attempt(seq) for seq in sorted(seqs))
         return [row for row in found if row is not None]
+
+    def attempts_before(self, seqs: Mapping[str, int]) -> Mapping[str, tuple[int, int, str]]:
+        names = ("pod_uid", "seq", "attempt", "node_name")
+        uid, *told = (files.ATTEMPTS.place(name) for name in names)
+        made = sorted(
+            ((row[told[0]], row) for row in self._rows[files.ATTEMPTS.name] if row[uid] in seqs), key=itemgetter(0)
+        )
+        return {row[uid]: tuple(row[place] for place in told) for seq, row in made if seq <= seqs[row[uid]]}
 
     def attempt(self, seq: int) -> Attempt | None:
         place = self._attempts.get(seq)

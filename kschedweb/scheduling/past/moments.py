@@ -71,6 +71,11 @@ class ObjectsThen:
     stepped_at: int
     objects: Objects
 
+    @property
+    def without_engine(self) -> Moment:
+        """The same as a moment of which nobody asks what the scheduler knew."""
+        return Moment(self.cluster_id, self.position, self.at, 0, 0, self.seq, None, None, self.objects)
+
 
 @dataclass(frozen=True, slots=True)
 class EngineThen:

@@ -120,7 +120,20 @@ class _Taker:
         if part in prepare:
             prepare[part](part, rows)
         with _named(part.name):
-            bulk.copy_rows(part.table, ("cluster_id", *part.names), ([self.cluster_id, *row] for row in rows))
+            if part is files.DRAWS:
+                self._draws(rows)
+            else:
+                bulk.copy_rows(part.table, ("cluster_id", *part.names), ([self.cluster_id, *row] for row in rows))
+
+    def _draws(self, rows: list[list[Any]]) -> None:
+        """Columns of steps that are there already."""
+        runs, steps, draws = zip(*rows, strict=True) if rows else ((), (), ())
+        bulk.execute(
+            f"UPDATE {files.DRAWS.table} AS row SET draws = given.draws"
+            " FROM unnest(%b::bigint[], %b::bigint[], %b::bytea[]) AS given (run, step, draws)"
+            " WHERE row.cluster_id = %s AND row.run = given.run AND row.step = given.step",
+            [list(runs), list(steps), list(draws), self.cluster_id],
+        )
 
     def _checkpoints(self, part: Part, rows: list[list[Any]]) -> None:
         if self.opened.head.start.run:

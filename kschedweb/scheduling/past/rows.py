@@ -80,7 +80,7 @@ def queues_at(cluster_id: int, engine: Engine, run: int, seq: int) -> list[Queue
 def cache_moves_at(cluster_id: int, uids: Iterable[str], seq: int) -> dict[str, list[tuple[int, CacheMove]]]:
     """The last moves in the cache of each pod until then, with their positions, in order; of the log that is left."""
     found = _moves(cluster_id, uids, 0, seq, (LogKind.CACHE,))
-    return {uid: [(entry.seq, _cache_move(entry)) for entry in entries] for uid, entries in found.items()}
+    return {uid: [(entry.seq, cache_move(entry)) for entry in entries] for uid, entries in found.items()}
 
 
 def attempts_before(cluster_id: int, seqs: Mapping[str, int]) -> dict[str, tuple[int, int, str]]:
@@ -130,7 +130,7 @@ def _move_of(entry: EngineLog) -> QueueMove | CacheMove:
     told = full_payload(entry)
     key, uid, at = entry.pod_key, entry.pod_uid, microseconds(entry.at)
     if entry.kind == LogKind.CACHE:
-        return _cache_move(entry)
+        return cache_move(entry)
     since = entry.payload["since_ms"] * 1000 if "since_ms" in entry.payload else at
     until = told["backoff_until_ms"]
     return QueueMove(
@@ -145,7 +145,7 @@ def _move_of(entry: EngineLog) -> QueueMove | CacheMove:
     )
 
 
-def _cache_move(entry: EngineLog) -> CacheMove:
+def cache_move(entry: EngineLog) -> CacheMove:
     told = full_payload(entry)
     at = entry.payload["at_ms"] * 1000 if "at_ms" in entry.payload else microseconds(entry.at)
     return CacheMove(told["kind"], entry.pod_key, entry.pod_uid, told["node"], at)

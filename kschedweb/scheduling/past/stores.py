@@ -6,7 +6,7 @@ of clusters in the tables are positive; a file gets one below zero when it is op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from itertools import count
@@ -18,10 +18,12 @@ from django.db.models import Q, Sum
 from kschedweb.cluster import clock, follow, selectors
 from kschedweb.cluster.models import Change, Cluster, SchedulerConfigVersion
 from kschedweb.common import bulk
+from kschedweb.scheduling.past import rows
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
 from scheduler_core.api.times import microseconds
 from scheduler_core.model import changes as core
+from scheduler_core.model.effects import CacheMove
 
 Place = tuple[int, int]  # (run, step): all steps of a cluster are in the order of these
 
@@ -106,7 +108,13 @@ class Store(Protocol):
     def entries(self, seq: int, until: int) -> Sequence[tuple[Any, ...]]:
         """(seq, rv, step, kind, pod_uid, pod_key, at, payload as text) of the engine log after `seq`, up to `until`."""
 
+    def cache_moves(self, uids: Collection[str], seq: int) -> Mapping[str, list[tuple[int, CacheMove]]]:
+        """The last moves of pods in the scheduler's cache up to there, with their positions, in order."""
+
     # What they refer to
+
+    def attempts_before(self, seqs: Mapping[str, int]) -> Mapping[str, tuple[int, int, str]]:
+        """(position, number, node) of the last attempt at each pod, by uid, up to a position of its own."""
 
     def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[Any]:
         """Rows of attempts that have these columns."""
@@ -287,6 +295,12 @@ class Tables:
         rows = NodeOrder.objects.filter(cluster_id=self._id, digest=order)
         found = rows.values_list("names", flat=True).first()
         return None if found is None else bytes(found)
+
+    def cache_moves(self, uids: Collection[str], seq: int) -> Mapping[str, list[tuple[int, CacheMove]]]:
+        return rows.cache_moves_at(self._id, uids, seq)
+
+    def attempts_before(self, seqs: Mapping[str, int]) -> Mapping[str, tuple[int, int, str]]:
+        return rows.attempts_before(self._id, seqs)
 
     def configuration(self, version: int) -> tuple[str, bool] | None:
         rows = SchedulerConfigVersion.objects.filter(cluster_id=self._id, version=version)

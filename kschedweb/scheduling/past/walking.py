@@ -11,6 +11,7 @@ import zstandard
 from django.conf import settings
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common import packing
 from kschedweb.scheduling.beginnings import beginning_of
 from kschedweb.scheduling.past import journal, stores
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
@@ -24,7 +25,7 @@ from scheduler_core.errors import CheckpointError, ConfigError, CoreError
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint, recorded
-from scheduler_core.scheduler.recorded import Beginning, RecordedAnswers, RecordedStep
+from scheduler_core.scheduler.recorded import Beginning, RecordedAnswers, RecordedDraws, RecordedStep
 from scheduler_core.scheduler.scheduler import Scheduler
 
 START: Place = (0, 0)
@@ -57,7 +58,11 @@ class Walker:
     engine: Scheduler | None = None
     config_version: int = 0
     gates: dict[str, bool] | None = None  # feature gates the engine was built with, where that is kept
-    _answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+    answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+    draws: RecordedDraws = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = RecordedDraws(SeededDraws(self.cluster.seed))
 
     def copy(self) -> Walker:
         """One with an engine of its own, which may be led elsewhere. NotReplayableError before a run's first step."""
@@ -74,7 +79,8 @@ class Walker:
         follows = (step.run, step.step - 1), step.log_from, step.seq_from
         if self.engine is None or (self.place, self.rv, self.seq) != follows:
             raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
-        self._answers.put(piece.exchanges.get(place_of(step), ()))
+        self.answers.put(piece.exchanges.get(place_of(step), ()))
+        self.draws.put(packing.unpacked(step.draws) if step.draws is not None else ())
         # Amounts decide nothing: they are worked out where there is a record to compare them with.
         self.engine.engine.keeper = _Recorded(piece.stored(step))
         return self.engine, RecordedStep(step.now_us, piece.changes[place_of(step)], step.cycles)
@@ -120,9 +126,9 @@ class Walker:
         try:
             return build.build(
                 config.load_stored(found.text),
-                draws=SeededDraws(self.cluster.seed),
+                draws=self.draws,
                 feature_gates=settings.FEATURE_GATES if gates is None else gates,
-                connect_extender=self._answers.connect,
+                connect_extender=self.answers.connect,
                 state=state,
             )
         except ConfigError as error:

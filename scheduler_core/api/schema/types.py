@@ -90,6 +90,11 @@ def type_of(api_version: str, kind: str) -> Type:
     return _types()[f"{_PACKAGES[api_version]}.{kind}"]
 
 
+def type_names() -> tuple[str, ...]:
+    """The names of all types."""
+    return tuple(_types())
+
+
 @lru_cache(maxsize=1)
 def _types() -> dict[str, Type]:
     types: dict[str, Type] = {}

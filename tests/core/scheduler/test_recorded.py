@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,9 @@ from scheduler_core.config.types import Extender as ExtenderConfig
 from scheduler_core.errors import ExtenderError, UnansweredError
 from scheduler_core.framework.extenders import Extender
 from scheduler_core.model.effects import ExtenderExchange
+from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint, recorded
-from scheduler_core.scheduler.recorded import RecordedAnswers, RecordedStep
+from scheduler_core.scheduler.recorded import RecordedAnswers, RecordedDraws, RecordedStep
 from scheduler_core.scheduler.scheduler import Budget
 from scheduler_core.trace import digest
 from tests.builders import make_pod
@@ -89,3 +91,19 @@ def test_extenders_say_again_what_they_said() -> None:
     answers.put([])
     with pytest.raises(UnansweredError):
         again.filter(make_pod("other").build(), [], heard)
+
+
+def test_draw_is_what_is_recorded_of_the_step_and_else_as_without_a_record() -> None:
+    draws, seeded = RecordedDraws(SeededDraws(1)), SeededDraws(1)
+
+    def drawn(attempt: int) -> tuple[int, int]:
+        key: Any = {"pod_key": "default/a", "attempt": attempt, "purpose": "tie"}
+        return draws.below(1_000, **key), seeded.below(1_000, **key)
+
+    draws.put([("default/a", 1, "tie", 999), ("default/a", 2, "tie", 1_000)])
+    assert drawn(1)[0] == 999
+    made, expected = drawn(2)
+    assert made == expected, "more than there is to draw from"
+    draws.put([])
+    made, expected = drawn(1)
+    assert made == expected

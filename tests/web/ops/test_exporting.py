@@ -42,6 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, service: Service, *words: str) -> int:
         pytest.param(("--at", "10m ago"), "?from=10m+ago&to=10m+ago", id="a moment"),
         pytest.param(("--from", "1.2", "--to", "3.4"), "?from=1.2&to=3.4", id="a span"),
         pytest.param(("--to", "3.4"), "?to=3.4", id="up to then"),
+        pytest.param(("--anonymise", "--at", "1.2"), "?from=1.2&to=1.2&anonymise=true", id="without names"),
     ],
 )
 def test_history_is_asked_for_and_kept(

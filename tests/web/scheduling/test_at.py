@@ -19,6 +19,7 @@ from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.query import LISTS
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import asking, walking
+from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
@@ -238,6 +239,20 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(seen: Seen) -> None:
     unknown = next(position for position, place in dict(seen.places).items() if place[0] > row.run)
     status, told = refused(client, cluster, str(unknown), "snapshot")
     assert (status, told["code"]) == (409, "not_replayable") and "earlier release" in told["message"]
+    before = objects_of(client, cluster, unknown)
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
     status, told = refused(client, cluster, str(seen.places[-1][0]), "snapshot")
     assert status == 409 and "a mirror decides nothing" in told["message"]
+    assert objects_of(client, cluster, unknown) == before, "objects need no engine"
+
+
+def objects_of(client: APIClient, cluster: Cluster, at: Position) -> list[Any]:
+    """What the three routes of objects say of a moment."""
+    paths = ("objects?kind=Pod&limit=999&", "objects/PriorityClass/high?", "objects/Pod/default/p0001?")
+    told = []
+    for path in paths:
+        answer = client.get(f"/api/clusters/{cluster.pk}/{path}at={at}")
+        assert answer.status_code == 200 and answer.headers["Ksched-Position"] == str(at), answer.content
+        told.append(answer.json())
+    assert told[0]["objects"] and told[1]["manifest"]["metadata"]["name"] == "high"
+    return told

@@ -123,3 +123,4 @@ def test_cache_that_cannot_be_made_again_says_why(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
     answer: Any = rest.logged_in().get(f"/api/clusters/{cluster.pk}/cache")
     assert (answer.status_code, answer.json()["code"]) == (409, "not_replayable")
+    assert "runs elsewhere" in answer.json()["message"]

@@ -20,7 +20,7 @@ from tests.builders import make_manifest, make_node, make_pod
 from tests.web import rest
 from tests.web.scheduling import lived as living
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.filed import answered, exported, forged, swap
+from tests.web.scheduling.filed import answered, exported, forged, own, swap
 from tests.web.scheduling.lived import cycles, live, replayed
 from tools import cli
 
@@ -89,6 +89,30 @@ def test_file_is_replayed_without_a_database(
     then = answered(rest.logged_in(), cluster, "objects?kind=Pod&limit=999", at)[1]["objects"]
     shown = json.loads(open_file(content, "at", at, "objects", "Pod", "--json")[1])["objects"]
     assert shown == [each["manifest"] for each in then] and shown
+
+
+def test_cache_of_a_file_is_that_of_the_service(cluster: Cluster, open_file: Open) -> None:
+    lived = live(cluster, rounds=4)
+    checkpoint = Checkpoint.objects.filter(cluster=cluster).earliest("seq")
+    content = exported(cluster, first=Position(checkpoint.objects_rv, checkpoint.seq))
+    client = rest.logged_in()
+    begins = Position(checkpoint.objects_rv, checkpoint.seq)
+    places = [at for at, _ in lived.places if at.rv >= begins.rv and at.seq >= begins.seq]
+    assumed = 0
+    for at in (places[0], *places[3::7], places[-1]):
+        _, then = answered(client, cluster, "cache", str(at))
+        told = own(json.loads(open_file(content, "at", str(at), "cache", "--json")[1]))
+        if at == places[0]:  # of before the file only what its checkpoint holds is known
+            told, then = ({key: each[key] for key in ("assumed", "confirmed", "generation")} for each in (told, then))
+        else:
+            known = {pod["uid"] for pod in told["pods"] if pod["assumed_at"]}
+            for each in (told, then):
+                each["pods"] = [pod for pod in each["pods"] if pod["uid"] in known]
+            assumed += len(known)
+        assert told == then
+    assert assumed
+    code, said = open_file(content, "at", str(places[-1]), "cache", "p00")
+    assert code == 0 and said.startswith(f"at {places[-1]}: ") and "NODE" in said
 
 
 def not_replayable(*_: Any) -> None:

@@ -119,7 +119,7 @@ it.each([
   [{ stage: "confirmed", awaits: [] }, "Confirmed", "–"],
 ] as const)("%j is %s and waits for %s", (changes, stage, waits) => {
   const { cells } = podLine({ ...POD, ...changes }, 1);
-  expect([cells[2]?.text, cells[6]?.text]).toEqual([stage, waits]);
+  expect([cells[1]?.text, cells[6]?.text]).toEqual([stage, waits]);
 });
 
 it.each([

@@ -18,7 +18,7 @@ export interface Line {
   readonly cells: readonly Cell[]; // one for each column; the first is a link
 }
 
-export const POD_COLUMNS = ["pod", "node", "stage", "assumed", "attempt", "confirmed", "waits"] as const;
+export const POD_COLUMNS = ["pod", "stage", "node", "assumed", "attempt", "confirmed", "waits"] as const;
 export const NODE_COLUMNS = ["node", "took", "since", "cache", "snapshot", "pods", "assumedPods"] as const;
 export const NUMBERS: readonly string[] = ["attempt", "cache", "snapshot", "pods", "assumedPods"];
 
@@ -30,8 +30,8 @@ export function podLine(pod: CachePod, clusterId: number): Line {
     key: pod.uid,
     cells: [
       { text: pod.key, href: podHref(clusterId, pod.key) },
-      { text: pod.node, href: nodeHref(clusterId, pod.node) },
       { text: t(`cache.stage.${pod.stage}`), tone: STAGE_TONES[pod.stage] },
+      { text: pod.node, href: nodeHref(clusterId, pod.node) },
       { text: timeOf(pod.assumed_at) },
       {
         ...numberOf(pod.attempt),

@@ -71,23 +71,25 @@ describe("the bar of a history from a file", () => {
 });
 
 describe("the menu", () => {
-  function saved(cluster: typeof CLUSTER): HTMLAnchorElement | null {
+  function saved(cluster: typeof CLUSTER): HTMLAnchorElement[] {
     bar(cluster);
     document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
     flushSync();
-    return document.querySelector(".popup a[download]");
+    return [...document.querySelectorAll<HTMLAnchorElement>(".popup a[download]")];
   }
 
   it.each([
     ["a cluster", CLUSTER],
     ["a record", RECORD],
   ])("saves the history of %s as a file", (_, cluster) => {
-    const link = saved(cluster);
-    expect(link?.textContent).toBe("Save the history as a file");
-    expect(link?.getAttribute("href")).toBe(`/api/clusters/${CLUSTER.id}/history/export`);
+    const file = `/api/clusters/${CLUSTER.id}/history/export`;
+    expect(saved(cluster).map((link) => [link.textContent, link.getAttribute("href")])).toEqual([
+      ["Save the history as a file", file],
+      ["Save the history without names", `${file}?anonymise=true`],
+    ]);
   });
 
-  it("saves none of a mirror", () => expect(saved({ ...CLUSTER, is_mirror: true })).toBeNull());
+  it("saves none of a mirror", () => expect(saved({ ...CLUSTER, is_mirror: true })).toEqual([]));
 
   it("leaves it to the band in the past", () => {
     store.moment = { wanted: "1.1", position: "1.1", asked: "1.1", time: 0 };
@@ -95,7 +97,7 @@ describe("the menu", () => {
     document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
     flushSync();
     const links = [...document.querySelectorAll("a[download]")].map((link) => link.textContent);
-    expect(links).toEqual(["Save as a file"]);
+    expect(links).toEqual(["Save as a file", "Save without names"]);
   });
 });
 

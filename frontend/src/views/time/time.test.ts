@@ -115,6 +115,9 @@ describe("the band", () => {
     store.moment = { wanted: "9.9", position: "12.30", asked: "9.9", time: BEGAN };
     flushSync();
     expect(saved()?.getAttribute("href")).toContain("from=12.30&to=12.30");
+    const nameless = saved()?.nextElementSibling;
+    expect(nameless?.textContent).toBe("Save without names");
+    expect(nameless?.getAttribute("href")).toContain("from=12.30&to=12.30&anonymise=true");
   });
 
   it("saves none of a mirror, nor of a moment that cannot be shown", () => {
