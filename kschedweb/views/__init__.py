@@ -134,7 +134,7 @@ from kschedweb.views.evicted import (
     Preempting,
     TriedPod,
 )
-from kschedweb.views.fits import FitChange, FitKind, FitPreemption, FitsQuery, FitSuggestion, PodFits
+from kschedweb.views.fits import FitChange, FitKind, FitPlace, FitPreemption, FitsQuery, FitSuggestion, PodFits
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -345,6 +345,7 @@ __all__ = [
     "TriedPod",
     "FitChange",
     "FitKind",
+    "FitPlace",
     "FitPreemption",
     "FitSuggestion",
     "FitsQuery",

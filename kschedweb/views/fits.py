@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, View, doc, number, text
+from kschedweb.views.base import AtQuery, View, doc, number, text
 
 FitKind = Literal[
     "gate",
@@ -44,6 +44,14 @@ class FitChange(View):
     node: Annotated[str, doc("that is changed or added, or whose pods go; empty: the pod is changed")]
     step: Annotated[str, doc("of a number: it is larger than needed by less than this")]
     pods: Annotated[Sequence[str], doc("namespace/name")]
+    more: Annotated[Sequence[str], doc("further nodes that are changed likewise, for pods of an owner together")]
+
+
+class FitPlace(View):
+    """A pod and its node."""
+
+    pod: Annotated[str, doc("namespace/name")]
+    node: str
 
 
 class FitSuggestion(View):
@@ -55,6 +63,7 @@ class FitSuggestion(View):
     cost: Annotated[int, doc("points, by `costs`")]
     victims: Annotated[Sequence[str], doc("pods evicted or preempted for it: namespace/name")]
     violations: Annotated[int, doc("disruptions by preemption that budgets do not allow")]
+    places: Annotated[Sequence[FitPlace], doc("of several pods, the nodes that they got one after another")]
 
 
 class FitPreemption(View):
@@ -66,13 +75,17 @@ class FitPreemption(View):
 
 
 class PodFits(View):
-    """What would make a pod fit."""
+    """What would make a pod fit, or all pods of an owner that have no node."""
 
     namespace: str
-    name: str
+    name: Annotated[str, doc("of the pod, or the owner")]
+    pods: Annotated[Sequence[str], doc("namespace/name of those that are to be placed, in the order of their turns")]
     rv: Annotated[int, doc("position of the change log that it was tried at")]
     nodes: Annotated[int, doc("of the cluster")]
-    node: Annotated[str, doc("that the pod gets as it is; empty: none")]
+    node: Annotated[str, doc("that the pod gets as it is; empty: none, or that one of several pods gets none")]
+    places: Annotated[
+        Sequence[FitPlace], doc("of several pods, those that get a node as they are, up to one that does not")
+    ]
     is_gated: Annotated[bool, doc("it has gates, and is not tried while it has")]
     preemption: Annotated[FitPreemption | None, doc("null: none, or the pod needs none")]
     suggestions: Annotated[Sequence[FitSuggestion], doc("the cheapest first; each was tried")]
@@ -80,7 +93,7 @@ class PodFits(View):
     tried: Annotated[int, doc("cycles that were made for it")]
 
 
-class FitsQuery(Input):
+class FitsQuery(AtQuery):
     """How much is wanted, and what it costs."""
 
     costs: Annotated[str, text(500, "points that differ from the table: evict=10,relabel=5", least=0)] | UnsetType = (

@@ -1,6 +1,7 @@
 /**
  * The only place that speaks HTTP with the service; its types come from the OpenAPI document. A refusal is an ApiError
  * with the service's stable code; a service that does not answer is one with the code "unreachable".
+ * Longer than 400 lines because it is the list of all requests.
  */
 import createClient from "openapi-fetch";
 import type {
@@ -135,12 +136,16 @@ export const api = {
         params: { path: podAt(id, key), query: { limit } },
       }),
     ),
-  /** What would make it fit, tried on what is stored now. */
+  /** What would make it fit. */
   podFits: (id: number, key: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", at(podAt(id, key)))),
+  /** What would make all pods of a workload fit that have no node. */
+  workloadFits: (id: number, kind: string, key: string) =>
     answerOf(
-      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
-        params: { path: podAt(id, key), query: { limit: 10 } },
-      }),
+      client.GET(
+        "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits",
+        at({ kind, ...podAt(id, key) }),
+      ),
     ),
   /** Why it has no node: of its record, or of its last attempt made again. */
   podWhy: (id: number, key: string, again: boolean) =>

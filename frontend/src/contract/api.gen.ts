@@ -710,8 +710,8 @@ export interface paths {
         };
         /**
          * Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
-         * @description It is tried on what is stored now. 422 for a pod that has a node or that this scheduler does not try, 429 where
-         *     four requests are in the past already.
+         * @description It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
+         *     does not try, 429 where four requests are in the past already.
          */
         readonly get: operations["PodFits_get"];
         readonly put?: never;
@@ -1068,6 +1068,26 @@ export interface paths {
         };
         /** Read a workload: its manifest, conditions, ReplicaSets or Jobs, its pods, and why some are not ready. */
         readonly get: operations["Workload_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what would let all pods of a workload that have no node be placed together, at most 100 of them.
+         * @description As for one pod; `places` says where each would be. 422 where none of its pods waits for a node.
+         */
+        readonly get: operations["OwnerFits_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2837,6 +2857,14 @@ export interface components {
             readonly step: string;
             /** @description namespace/name */
             readonly pods: readonly string[];
+            /** @description further nodes that are changed likewise, for pods of an owner together */
+            readonly more: readonly string[];
+        };
+        /** @description A pod and its node. */
+        readonly FitPlace: {
+            /** @description namespace/name */
+            readonly pod: string;
+            readonly node: string;
         };
         /** @description What preemption would take for the pod as it is. */
         readonly FitPreemption: {
@@ -2848,6 +2876,8 @@ export interface components {
         };
         /** @description How much is wanted, and what it costs. */
         readonly FitsQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /** @description points that differ from the table: evict=10,relabel=5 */
             readonly costs?: string;
             /**
@@ -2870,17 +2900,24 @@ export interface components {
             readonly victims: readonly string[];
             /** @description disruptions by preemption that budgets do not allow */
             readonly violations: number;
+            /** @description of several pods, the nodes that they got one after another */
+            readonly places: readonly components["schemas"]["FitPlace"][];
         };
-        /** @description What would make a pod fit. */
+        /** @description What would make a pod fit, or all pods of an owner that have no node. */
         readonly PodFits: {
             readonly namespace: string;
+            /** @description of the pod, or the owner */
             readonly name: string;
+            /** @description namespace/name of those that are to be placed, in the order of their turns */
+            readonly pods: readonly string[];
             /** @description position of the change log that it was tried at */
             readonly rv: number;
             /** @description of the cluster */
             readonly nodes: number;
-            /** @description that the pod gets as it is; empty: none */
+            /** @description that the pod gets as it is; empty: none, or that one of several pods gets none */
             readonly node: string;
+            /** @description of several pods, those that get a node as they are, up to one that does not */
+            readonly places: readonly components["schemas"]["FitPlace"][];
             /** @description it has gates, and is not tried while it has */
             readonly is_gated: boolean;
             /** @description null: none, or the pod needs none */
@@ -4659,6 +4696,7 @@ export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
 export type Preempting = components['schemas']['Preempting'];
 export type TriedPod = components['schemas']['TriedPod'];
 export type FitChange = components['schemas']['FitChange'];
+export type FitPlace = components['schemas']['FitPlace'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
 export type FitSuggestion = components['schemas']['FitSuggestion'];
@@ -5557,6 +5595,8 @@ export interface operations {
     readonly Fits_post: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description points that differ from the table: evict=10,relabel=5 */
                 readonly costs?: string;
                 /** @description suggestions */
@@ -6581,6 +6621,8 @@ export interface operations {
     readonly PodFits_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description points that differ from the table: evict=10,relabel=5 */
                 readonly costs?: string;
                 /** @description suggestions */
@@ -7444,6 +7486,46 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["WorkloadDetail"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly OwnerFits_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+                /** @description points that differ from the table: evict=10,relabel=5 */
+                readonly costs?: string;
+                /** @description suggestions */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodFits"];
                 };
             };
             /** @description Refused */

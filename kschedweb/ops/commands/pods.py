@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 
     fit = commands.add(
         "fits",
-        "Say what would make a pod fit: changes that were tried. 0: it fits as it is; 1: not; 2: error.",
+        "Say what would make pods fit: changes that were tried. Exit code 0: they fit as they are; 1: not; 2: error.",
         "fitting.fits",
     )
     fit.add_argument("pod", nargs="?", metavar="[NAMESPACE/]POD", help="the pod; without a namespace, of default")
@@ -53,6 +53,14 @@ def add(commands: Commands) -> None:
         type=Path,
         metavar="FILE",
         help="the manifest of a pod that is not there; - for standard input",
+    )
+    fit.add_argument(
+        "--owner",
+        metavar="[NAMESPACE/]KIND/NAME",
+        help="all pods of a workload that have no node, together: Deployment/web",
+    )
+    fit.add_argument(
+        "--at", metavar="WHEN", help='as it was then: RV.SEQ, a time ("2026-11-25 22:55", UTC), or "10m ago"'
     )
     fit.add_argument(
         "--cost", action="append", metavar="KIND=POINTS", help="points of a change, as evict=10; repeatable"

@@ -66,9 +66,13 @@ A number that is changed costs as much again for its whole: half a request less 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The pod and what is otherwise than in the engine: nodes (before, after), pods that are gone, nodes that came."""
+    """The pod and what is otherwise than in the engine: nodes (before, after), pods that are gone, nodes that came.
+
+    `others`: pods of the same owner that are to be placed after it.
+    """
 
     pod: Pod
+    others: tuple[Pod, ...] = ()
     nodes: tuple[tuple[Node, Node], ...] = ()
     gone: tuple[Pod, ...] = ()
     added: tuple[Node, ...] = ()
@@ -78,10 +82,25 @@ class World:
         """Whether more is otherwise than the pod."""
         return bool(self.nodes or self.gone or self.added)
 
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """All that are to be placed."""
+        return (self.pod, *self.others)
+
     def with_spec(self, **fields: object) -> World:
-        """The pod's spec with other fields."""
-        spec: PodSpec = msgspec.structs.replace(self.pod.spec, **fields)
-        return replace(self, pod=msgspec.structs.replace(self.pod, spec=spec))
+        """The pod's spec with other fields, and that of the others whose fields are the same."""
+        old = self.pod.spec
+        return self.of_each(
+            lambda spec: all(getattr(spec, name) == getattr(old, name) for name in fields),
+            lambda spec: msgspec.structs.replace(spec, **fields),
+        )
+
+    def of_each(self, is_meant: Callable[[PodSpec], bool], edit: Callable[[PodSpec], PodSpec]) -> World:
+        """With another spec of the pods that are meant."""
+        pods = tuple(
+            msgspec.structs.replace(pod, spec=edit(pod.spec)) if is_meant(pod.spec) else pod for pod in self.pods
+        )
+        return replace(self, pod=pods[0], others=pods[1:])
 
     def with_node(self, node: Node, edit: Callable[[Node], Node]) -> World:
         """With a change of a node, on top of those it has."""
@@ -93,6 +112,9 @@ class World:
 
 Edit = Callable[[World], World]
 
+Place = tuple[str, str]
+"""A pod, and the node that it got; empty where it got none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -100,7 +122,7 @@ class Change:
 
     `field`: its path in the manifest of the pod, or of `node`; `old`, `new`: its value, empty where it is not there.
     `step`: the number could be off by less than this. `share`: of a number, how much of it is changed, at most 1.
-    `pods`: who is evicted.
+    `pods`: who is evicted. `more`: further nodes of which the same is changed, for pods of an owner together.
     """
 
     kind: Kind
@@ -112,13 +134,15 @@ class Change:
     step: str = ""
     share: Fraction = Fraction(0)
     pods: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """Changes with which a cycle gives the pod a node, that node, and how many nodes it would fit on.
 
-    `victims`: pods evicted or preempted for it; `violations`: disruptions that budgets do not allow.
+    `victims`: pods evicted or preempted for it; `violations`: disruptions that budgets do not allow. `places`: of
+    pods of an owner together each with the node that it got, one after another; `node` is that of the first.
     """
 
     changes: tuple[Change, ...]
@@ -127,11 +151,12 @@ class Suggestion:
     cost: int
     victims: tuple[str, ...] = ()
     violations: int = 0
+    places: tuple[Place, ...] = ()
 
 
 def cost_of(changes: tuple[Change, ...], victims: int, violations: int, costs: Mapping[str, int]) -> int:
     """Points of a suggestion."""
-    points = sum((costs[each.kind] * (1 + each.share) for each in changes), Fraction(0))
+    points = sum((costs[each.kind] * (1 + each.share + len(each.more)) for each in changes), Fraction(0))
     return ceil(points) + victims * costs[VICTIM] + violations * costs[VIOLATION]
 
 

@@ -21,10 +21,11 @@ from scheduler_core.api.affinity import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from scheduler_core.api.pod import Pod
+from scheduler_core.api.pod import Pod, PodSpec
 from scheduler_core.config import names
 from scheduler_core.explain.fits.changes import Change, Edit, Kind, World
 from scheduler_core.explain.fits.requests import lowered, request_edits
+from scheduler_core.explain.fits.smallest import least
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import HARD_TAINT_EFFECTS, is_tolerated
@@ -61,12 +62,14 @@ def relaxations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
     yield from _host_ports(pod)
 
 
-def gates(pod: Pod) -> tuple[Change, ...]:
-    """The gates of the pod lifted, one by one."""
-    return tuple(
-        Change(Kind.GATE, f"spec.schedulingGates[{index}]", gate.name, "", _lift(gate.name))
-        for index, gate in enumerate(pod.spec.scheduling_gates or ())
-    )
+def gates(pods: Sequence[Pod]) -> tuple[Change, ...]:
+    """The gates of the pods lifted, one by one."""
+    found: dict[str, Change] = {}
+    for pod in pods:
+        for index, gate in enumerate(pod.spec.scheduling_gates or ()):
+            change = Change(Kind.GATE, f"spec.schedulingGates[{index}]", gate.name, "", _lift(gate.name))
+            found.setdefault(gate.name, change)
+    return tuple(found.values())
 
 
 def is_of_kubernetes(label: str) -> bool:
@@ -76,11 +79,11 @@ def is_of_kubernetes(label: str) -> bool:
 
 
 def _lift(gate: str) -> Edit:
-    def edit(world: World) -> World:
-        left = tuple(each for each in world.pod.spec.scheduling_gates or () if each.name != gate)
-        return world.with_spec(scheduling_gates=left or None)
+    def lifted(spec: PodSpec) -> PodSpec:
+        left = tuple(each for each in spec.scheduling_gates or () if each.name != gate)
+        return changed(spec, scheduling_gates=left or None)
 
-    return edit
+    return lambda world: world.of_each(lambda spec: bool(spec.scheduling_gates), lifted)
 
 
 def _as_it_is(change: Change, *plugins: str) -> Relaxation:
@@ -230,7 +233,7 @@ def _spread(pod: Pod) -> Iterator[Relaxation]:
             def skewed(skew: int) -> Edit:
                 return lambda given: _with_constraint(given, index, max_skew=skew)
 
-            skew = _least(old + 1, lambda skew: bool(tries.feasible(skewed(skew)(world))), _most_pods(tries))
+            skew = least(old + 1, lambda skew: bool(tries.feasible(skewed(skew)(world))), _most_pods(tries))
             if skew is None:
                 return (soft,)
             share = min(Fraction(skew - old, old), Fraction(1))
@@ -249,20 +252,6 @@ def _with_constraint(world: World, index: int, **fields: object) -> World:
 def _most_pods(tries: Tries) -> int:
     """No domain has more pods than there are."""
     return min(sum(len(info.pods) for info in tries.infos) + 1, _MOST_SKEW)
-
-
-def _least(first: int, is_enough: Callable[[int], bool], most: int) -> int | None:
-    """The least number from the first on that is enough, where more of it always is; None: `most` is not."""
-    below, above, step = first - 1, first, 1
-    while not is_enough(above):
-        if above >= most:
-            return None
-        below, step = above, step * 2
-        above = min(above + step, most)
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if is_enough(middle) else (middle, above)
-    return above
 
 
 def _host_ports(pod: Pod) -> Iterator[Relaxation]:

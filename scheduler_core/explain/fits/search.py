@@ -12,9 +12,8 @@ from itertools import combinations, islice
 from typing import Final
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.explain import pending
 from scheduler_core.explain.fits import evictions, nodes, pod_fields
-from scheduler_core.explain.fits.changes import COSTS, Change, Kind, Suggestion, World, cost_of
+from scheduler_core.explain.fits.changes import COSTS, Change, Kind, Place, Suggestion, World, cost_of
 from scheduler_core.explain.fits.pod_fields import Relaxation
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
@@ -41,6 +40,7 @@ class Fits:
     """`node`: that the pod gets as it is, empty where it gets none; then what would make it fit, the cheapest first.
 
     `is_gated`: it is not even tried. `nodes`: how many there are; `tried`: cycles that were made for all this.
+    `places`: of several pods the nodes that they get as they are, one after another, until one gets none.
     """
 
     node: str
@@ -49,24 +49,28 @@ class Fits:
     preemption: Preemption | None
     suggestions: tuple[Suggestion, ...]
     tried: int
+    places: tuple[Place, ...] = ()
 
 
-def fits(engine: Engine, pod: Pod, *, costs: Mapping[str, int] = COSTS, limit: int = 20) -> Fits | None:
-    """What would make the pod fit; None for a pod that this scheduler does not try: it is of no profile, or leaving.
+def fits(
+    engine: Engine, pod: Pod, others: Sequence[Pod] = (), *, costs: Mapping[str, int] = COSTS, limit: int = 20
+) -> Fits | None:
+    """What would make the pod fit, or it and others of its owner, which are placed after it, all together.
 
-    `costs`: the whole table.
+    None where one of them is not tried by this scheduler: it is of no profile, or leaving. `costs`: the whole table.
     """
-    tries = Tries(engine)
-    if pod.spec.scheduler_name not in engine.frameworks or pod.is_terminating:
+    tries, given = Tries(engine), World(pod, tuple(others))
+    if any(each.spec.scheduler_name not in engine.frameworks or each.is_terminating for each in given.pods):
         return None
     with tries.without_extenders():
-        gates = pod_fields.gates(pod)
-        ungated = World(pod)
+        gates = pod_fields.gates(given.pods)
+        ungated = given
         for gate in gates:
             ungated = gate.edit(ungated)
-        node, infos = tries.placed(ungated), tries.infos
+        places, infos = tries.places(ungated), tries.infos
+        node = places[0][1] if len(places) == len(given.pods) else ""
         search = _Search(engine, tries, gates, ungated, infos, costs)
-        chosen = None if node else tries.preempting(ungated)
+        chosen = None if node or others else tries.preempting(ungated)
         if node:
             found = [search.suggestion((), node)] if gates else []
         else:
@@ -85,6 +89,7 @@ def fits(engine: Engine, pod: Pod, *, costs: Mapping[str, int] = COSTS, limit: i
         ),
         suggestions=tuple(found[:limit]),
         tried=tries.count,
+        places=places if others and not gates else (),
     )
 
 
@@ -103,17 +108,18 @@ class _Search:
         changes = (*self.gates, *changes)
         world = self._with(changes)
         going = (*(pod.key for pod in world.gone), *victims)
-        feasible = 1 if victims else len(self.tries.feasible(world))
+        places = self.tries.places(world) if world.others else ()
+        feasible = len({each for _, each in places}) or (1 if victims else len(self.tries.feasible(world)))
         cost = cost_of(changes, len(going), violations, self.costs)
-        return Suggestion(changes, node, feasible, cost, going, violations)
+        return Suggestion(changes, node, feasible, cost, going, violations, places)
 
     def singles(self, *, preempts: bool) -> Iterator[Suggestion]:
-        """One change; no priority where preemption finds victims as it is."""
+        """One change; no priority where preemption finds victims as it is, and none of several pods."""
         for relaxation in self._relaxations():
             if self.tries.feasible(relaxation.edit(self.world)):
                 for change in relaxation.refine(self.tries, self.world):
                     yield from self._tried((change,))
-        if not preempts:
+        if not preempts and not self.world.others:
             yield from self._preempting()
         # Last of all that looks at the pods of a node: those that come back stand behind the others.
         for change in evictions.evictions(self.engine, self.tries, self.world):
@@ -123,7 +129,7 @@ class _Search:
 
     def pairs(self) -> Iterator[Suggestion]:
         """Two relaxations that lift all that keeps the pod from some node; then one of them with evictions."""
-        relaxations, kept = list(self._relaxations()), self._keeping()
+        relaxations, kept = list(self._relaxations()), self.tries.keeping(self.world)
         helping = [
             pair
             for pair in combinations(relaxations, 2)
@@ -166,11 +172,6 @@ class _Search:
             best = chosen.best
             victims = tuple(victim.key for victim in best.victims)
             yield self.suggestion((change,), best.node_name, victims, best.num_pdb_violations)
-
-    def _keeping(self) -> set[frozenset[str]]:
-        """Which plugins keep the pod from a node, of all nodes."""
-        cycle = pending.cycle_now(self.engine, self.world.pod)
-        return set() if cycle is None else {each for _, each in pending.keeping(cycle)}
 
 
 def _rank(found: Suggestion) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.services import pod_delete
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.web.rest import logged_in
@@ -64,6 +65,63 @@ def test_manifest_that_is_not_there_is_admitted_and_not_stored(cluster: Cluster)
     assert not Pod.objects.filter(cluster=cluster, name="new").exists()
     manifest["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1"  # type: ignore[index]
     assert (sent(cluster, manifest)["node"], sent(cluster, manifest)["suggestions"]) == ("n1", [])
+
+
+def owned(name: str, owner: str = "web-1", kind: str = "ReplicaSet") -> Any:
+    return make_pod(name).req(cpu="3").owner(kind, owner)
+
+
+def test_pods_of_an_owner_together(cluster: Cluster) -> None:
+    put(cluster, *(node(f"n{i}").unschedulable() for i in range(3)))
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    replicas = make_manifest("ReplicaSet", "web-1", spec=spec)
+    controls = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u", "controller": True}
+    replicas["metadata"]["ownerReferences"] = [controls]
+    put(cluster, replicas, owned("a"), owned("b"), owned("c", "other"))
+    said = asked_of(cluster, "Deployment", "web")
+    assert (said["name"], said["pods"], said["node"]) == ("web", ["default/a", "default/b"], "")
+    first = said["suggestions"][0]
+    (change,) = first["changes"]
+    assert (change["kind"], len({change["node"], *change["more"]})) == ("uncordon", 2)
+    assert {each["pod"]: each["node"] for each in first["places"]}.keys() == {"default/a", "default/b"}
+    assert {each["node"] for each in first["places"]} == {change["node"], *change["more"]}
+    assert first["cost"] == 2 * said["costs"]["uncordon"]
+    assert asked_of(cluster, "ReplicaSet", "other")["pods"] == ["default/c"]
+    assert asked_of(cluster, "Deployment", "nobody", 404)["code"] == "not_found"
+
+
+def asked_of(cluster: Cluster, kind: str, name: str, status: int = 200) -> Any:
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/workloads/{kind}/default/{name}/fits")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def test_engine_that_is_kept_knows_what_has_changed_since(cluster: Cluster) -> None:
+    put(cluster, node("n1").unschedulable(), make_pod("it").req(cpu="2"))
+    assert asked(cluster)["suggestions"][0]["node"] == "n1"
+    put(cluster, node("n1"))
+    put(cluster, make_pod("big").req(cpu="3").on("n1"))
+    assert [each["kind"] for each in asked(cluster)["suggestions"][0]["changes"]] == ["request"]
+    pod_delete(cluster_id=cluster.pk, namespace="default", name="big", actor="test", grace_seconds=0)
+    assert asked(cluster)["node"] == "n1"
+
+
+def test_pod_that_waited_then(cluster: Cluster) -> None:
+    """It has a node now; at the moment it had none, and with which change it would have had one."""
+    scheduler = lead(cluster)
+    put(cluster, node("n1").unschedulable(), make_pod("it").req(cpu="2"))
+    settle(scheduler)
+    cluster.refresh_from_db()
+    then = f"{cluster.rv}.{cluster.seq}"
+    put(cluster, node("n1"))
+    settle(scheduler)
+    assert asked(cluster, status=422)["extra"] == {"node": "n1"}
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/it/fits?at={then}")
+    assert answer.json()["suggestions"][0]["changes"][0]["kind"] == "uncordon"
+    assert (answer.headers["Ksched-Position"], answer.json()["rv"]) == (then, cluster.rv)
+    assert asked(cluster, "?at=0.0", 404)["code"] == "not_found"
+    assert asked(cluster, "?at=999999.9", 400)["code"] == "invalid"
 
 
 def test_pod_with_a_node_is_refused(cluster: Cluster) -> None:
