@@ -88,6 +88,14 @@ def change_text(change: Mapping[str, Any]) -> str:
     match change["kind"]:
         case "gate":
             return f"lift the gate {old}"
+        case "quota":
+            return f"enlarge {field} of {change['of']} from {old} to {new}"
+        case "devices":
+            return f"ask for {new} instead of {old}: {field} of {change['of']}"
+        case "deviceClass" | "storageClass":
+            return f"{field} of {change['of']}: {new} instead of {old}"
+        case "claim" | "spread":
+            return f"{field}: {new} instead of {old}"
         case "uncordon":
             return f"uncordon {node}"
         case "maxSkew":
@@ -100,8 +108,6 @@ def change_text(change: Mapping[str, Any]) -> str:
             return f"drop {field}: {old}"
         case "nodeAffinity" if new != "preferred":
             return f"drop {field}: {old}"
-        case "spread":
-            return f"{field}: {new} instead of {old}"
         case "relabel":
             label = field.removeprefix("metadata.labels.")
             return f"label {node} {label}={new}" if new else f"take the label {label} off {node}"

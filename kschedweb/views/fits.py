@@ -9,6 +9,7 @@ from kschedweb.views.base import AtQuery, View, doc, number, text
 
 FitKind = Literal[
     "gate",
+    "quota",
     "uncordon",
     "maxSkew",
     "toleration",
@@ -16,6 +17,10 @@ FitKind = Literal[
     "nodeSelector",
     "nodeAffinity",
     "spread",
+    "devices",
+    "deviceClass",
+    "storageClass",
+    "claim",
     "hostPort",
     "podAffinity",
     "podAntiAffinity",
@@ -32,19 +37,22 @@ class FitChange(View):
     kind: Annotated[
         FitKind,
         doc(
-            "gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a"
-            " label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway;"
-            " hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of"
-            " the node; priority: raised, so that others are preempted; addNode: one like the node `new`"
+            "gate: lifted; quota: enlarged, before the pods are created; uncordon: the node; maxSkew: raised;"
+            " toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped,"
+            " or all of it preferred; spread: ScheduleAnyway; devices: fewer of a claim; deviceClass, storageClass:"
+            " another one of a claim; claim: another one; hostPort: dropped; podAffinity, podAntiAffinity: a term"
+            " preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted;"
+            " addNode: one like the node `new`"
         ),
     ]
-    field: Annotated[str, doc("path in the manifest of the pod, or of `node` where that is given")]
+    field: Annotated[str, doc("path in the manifest of the pod, or of `node` or `of` where that is given")]
     old: Annotated[str, doc("empty: not there")]
     new: Annotated[str, doc("empty: not there any more")]
     node: Annotated[str, doc("that is changed or added, or whose pods go; empty: the pod is changed")]
     step: Annotated[str, doc("of a number: it is larger than needed by less than this")]
     pods: Annotated[Sequence[str], doc("namespace/name")]
     more: Annotated[Sequence[str], doc("further nodes that are changed likewise, for pods of an owner together")]
+    of: Annotated[str, doc("kind/name of another object that is changed: a claim, or a quota")]
 
 
 class FitPlace(View):

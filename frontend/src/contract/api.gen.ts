@@ -2841,11 +2841,11 @@ export interface components {
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
             /**
-             * @description gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway; hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted; addNode: one like the node `new`
+             * @description gate: lifted; quota: enlarged, before the pods are created; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway; devices: fewer of a claim; deviceClass, storageClass: another one of a claim; claim: another one; hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted; addNode: one like the node `new`
              * @enum {unknown}
              */
-            readonly kind: "addNode" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "relabel" | "request" | "spread" | "toleration" | "uncordon";
-            /** @description path in the manifest of the pod, or of `node` where that is given */
+            readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
+            /** @description path in the manifest of the pod, or of `node` or `of` where that is given */
             readonly field: string;
             /** @description empty: not there */
             readonly old: string;
@@ -2859,6 +2859,8 @@ export interface components {
             readonly pods: readonly string[];
             /** @description further nodes that are changed likewise, for pods of an owner together */
             readonly more: readonly string[];
+            /** @description kind/name of another object that is changed: a claim, or a quota */
+            readonly of: string;
         };
         /** @description A pod and its node. */
         readonly FitPlace: {

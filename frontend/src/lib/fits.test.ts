@@ -13,6 +13,7 @@ const CHANGE: FitChange = {
   step: "",
   pods: [],
   more: [],
+  of: "",
 };
 
 describe("what would make a pod fit", () => {
@@ -29,6 +30,7 @@ describe("what would make a pod fit", () => {
     [{ kind: "evict", pods: ["d/x", "d/y"] }, "Evict pods from [n1]: d/x, d/y"],
     [{ kind: "addNode" }, "Add a node like [b]"],
     [{ kind: "addNode", more: ["n2"] }, "Add 2 nodes like [b]"],
+    [{ kind: "quota", of: "ResourceQuota/q" }, "Set f of ResourceQuota/q to b instead of a"],
     [{ more: ["n2", "n3"] }, "Uncordon n1, n2, n3"],
   ])("says each change: %j", (change, want) => {
     expect(written(changeText({ ...CHANGE, ...change }))).toBe(want);

@@ -13,6 +13,11 @@ const TEXTS = {
   nodeSelector: "fits.drop",
   nodeAffinity: "fits.drop",
   spread: "fits.number",
+  quota: "fits.numberOf",
+  devices: "fits.numberOf",
+  deviceClass: "fits.numberOf",
+  storageClass: "fits.numberOf",
+  claim: "fits.number",
   hostPort: "fits.drop",
   podAffinity: "fits.prefer",
   podAntiAffinity: "fits.prefer",
@@ -30,6 +35,7 @@ export function changeText(change: FitChange): Sentence {
   if (change.kind === "addNode" && change.more.length) key = "fits.addNodes";
   return sentence(key, {
     field: change.field,
+    of: change.of,
     old: change.old,
     new: change.kind === "addNode" ? { node: change.new } : change.new,
     node: change.more.length ? namesText([change.node, ...change.more]) : { node: change.node },

@@ -5,7 +5,8 @@ owner, or a manifest that is not in it.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,10 +19,12 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.trying import There
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.times import microseconds
-from scheduler_core.explain.fits.changes import with_costs
+from scheduler_core.explain.fits.changes import Change, with_costs
+from scheduler_core.explain.fits.quotas import enlarged
 from scheduler_core.explain.fits.search import Fits, fits
 
 _OF_THE_SERVER = frozenset({"uid", "creationTimestamp", "deletionTimestamp", "resourceVersion", "managedFields"})
+REPLICATED = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet"})
 MOST_PODS = 100  # of an owner, that are placed together
 
 
@@ -51,12 +54,12 @@ def pod_fits(*, cluster_id: int, namespace: str, name: str, at: str | None, cost
     with trying.there(cluster_id, at) as there:
         pod = there.engine.store.pod(f"{namespace}/{name}")
         if pod is None:
-            if not there.has("Pod", namespace, name):
+            if not there.object("Pod", namespace, name):
                 raise NotFoundError(f'pod "{name}" not found', namespace=namespace, name=name)
             raise InvalidError("the scheduler does not know the pod: it has ended")
         if pod.is_assigned:
             raise InvalidError(f"the pod is on {pod.spec.node_name}", node=pod.spec.node_name)
-        return _told(there, namespace, name, (pod,), table, limit)
+        return _told(there, namespace, name, (pod,), (), table, limit)
 
 
 def owner_fits(
@@ -65,30 +68,44 @@ def owner_fits(
     """Of all pods of an owner that have no node, together. Raises as `pod_fits`; InvalidError where there are none."""
     table = _costs(costs)
     with trying.there(cluster_id, at) as there:
-        owners = {(kind, name), *_parts(there, kind, namespace, name)}
-        pods = [pod for pod in there.waiting() if pod.namespace == namespace and _owner(pod) in owners]
-        if not pods and not there.has(kind, namespace, name):
+        owners = [
+            (kind, name),
+            *((part, each["metadata"]["name"]) for part, each in _parts(there, kind, namespace, name)),
+        ]
+        pods = [
+            pod for pod in there.pods() if pod.namespace == namespace and not pod.is_assigned and _owner(pod) in owners
+        ]
+        missing, needed = _refused(there, namespace, owners)
+        pods += missing
+        if not pods and not there.object(kind, namespace, name):
             raise NotFoundError(f'{kind} "{name}" not found', kind=kind, namespace=namespace, name=name)
         if not pods:
             raise InvalidError("it has no pod that waits for a node")
         if len(pods) > MOST_PODS:
             raise InvalidError(f"{len(pods):,} pods wait for a node, and at most {MOST_PODS} are tried together")
-        return _told(there, namespace, name, tuple(sorted(pods, key=_turn)), table, limit)
+        return _told(there, namespace, name, tuple(sorted(pods, key=_turn)), needed, table, limit)
 
 
 def manifest_fits(*, cluster_id: int, manifest: Mapping[str, Any], at: str | None, costs: str, limit: int) -> FitsTold:
     """Of the manifest of a pod, as the cluster would admit it; nothing is stored. Raises as `pod_fits`."""
     table = _costs(costs)
     with trying.there(cluster_id, at) as there:
-        pod = _admitted(there, manifest)
-        return _told(there, pod.namespace, pod.name, (pod,), table, limit)
+        made, pod = _admitted(_admission(there), manifest, there.engine.now)
+        needed = enlarged(_quotas(there, pod.namespace), [made])
+        return _told(there, pod.namespace, pod.name, (pod,), needed, table, limit)
 
 
 def _told(
-    there: There, namespace: str, name: str, pods: tuple[Pod, ...], costs: Mapping[str, int], limit: int
+    there: There,
+    namespace: str,
+    name: str,
+    pods: tuple[Pod, ...],
+    needed: tuple[Change, ...],
+    costs: Mapping[str, int],
+    limit: int,
 ) -> FitsTold:
     with walking.without_collecting():
-        found = fits(there.engine, pods[0], pods[1:], costs=costs, limit=limit)
+        found = fits(there.engine, pods[0], pods[1:], needed=needed, costs=costs, limit=limit)
     if found is None:
         profiles = sorted(there.engine.frameworks)
         other = next((pod for pod in pods if pod.spec.scheduler_name not in profiles), None)
@@ -101,7 +118,45 @@ def _told(
     return FitsTold(namespace, name, there.rv, found, costs, tuple(pod.key for pod in pods), there.then)
 
 
-def _parts(there: There, kind: str, namespace: str, name: str) -> Iterator[tuple[str, str]]:
+def _refused(there: There, namespace: str, owners: Sequence[tuple[str, str]]) -> tuple[list[Pod], tuple[Change, ...]]:
+    """Pods that a quota keeps from being created, as they would be, and what it would have to allow."""
+    quotas, made = _quotas(there, namespace), list[tuple[dict[str, Any], Pod]]()
+    if not quotas:
+        return [], ()
+    counted = Counter(_owner(pod) for pod in there.pods() if pod.namespace == namespace and not pod.is_terminating)
+    for kind, name in owners:
+        owner = there.object(kind, namespace, name) if kind in REPLICATED else None
+        if owner is not None:
+            wanted = min(owner["spec"].get("replicas", 1) - counted[kind, name], MOST_PODS + 1)
+            names = [f"{name}-missing-{number}" for number in range(wanted)]
+            admission, template = _admission(there), _pod_of(owner)
+            own = [_admitted(admission, _named(template, each), there.engine.now) for each in names]
+            if enlarged(quotas, [manifest for manifest, _ in own]):
+                made += own
+    return [pod for _, pod in made], enlarged(quotas, [manifest for manifest, _ in made])
+
+
+def _pod_of(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """The pod that a set of pods makes."""
+    template, metadata = owner["spec"]["template"], owner["metadata"]
+    reference = {
+        "apiVersion": owner.get("apiVersion", "apps/v1"), "kind": owner["kind"], "name": metadata["name"],
+        "uid": metadata["uid"], "controller": True,
+    }  # fmt: skip
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    own = {"namespace": metadata["namespace"], "labels": labels, "ownerReferences": [reference]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"]}
+
+
+def _named(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {**manifest, "metadata": {**manifest["metadata"], "name": name}}
+
+
+def _quotas(there: There, namespace: str) -> list[dict[str, Any]]:
+    return [each for each in there.manifests("ResourceQuota") if each["metadata"]["namespace"] == namespace]
+
+
+def _parts(there: There, kind: str, namespace: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ReplicaSets of a Deployment or the Jobs of a CronJob."""
     part = PART_OF.get(kind)
     if part is None:
@@ -112,7 +167,7 @@ def _parts(there: There, kind: str, namespace: str, name: str) -> Iterator[tuple
         if metadata["namespace"] == namespace and any(
             (each["kind"], each["name"]) == (kind, name) for each in controllers
         ):
-            yield part, metadata["name"]
+            yield part, manifest
 
 
 def _owner(pod: Pod) -> tuple[str, str] | None:
@@ -125,20 +180,24 @@ def _turn(pod: Pod) -> tuple[int, int, str]:
     return -pod.priority, 0 if created is None else microseconds(created), pod.name
 
 
-def _admitted(there: There, manifest: Mapping[str, Any]) -> Pod:
-    known = (each for kind in sorted(adapters.ADMISSION_KINDS) for each in there.manifests(kind))
+def _admission(there: There) -> adapters.Admission:
+    return adapters.Admission(each for kind in sorted(adapters.ADMISSION_KINDS) for each in there.manifests(kind))
+
+
+def _admitted(admission: adapters.Admission, manifest: Mapping[str, Any], now: int) -> tuple[dict[str, Any], Pod]:
+    """As the API server would, but for quotas."""
     metadata = {"namespace": "default", **(manifest.get("metadata") or {})}
     given = {key: value for key, value in manifest.items() if key != "status"}
     given["metadata"] = {key: value for key, value in metadata.items() if key not in _OF_THE_SERVER}
     try:
-        made = adapters.Admission(known).create(given, str(uuid.uuid4()), there.engine.now)
+        made = admission.create(given, str(uuid.uuid4()), now)
     except adapters.REFUSALS as error:
         raise InvalidError(f"{error.path}: {error.detail}" if error.path else error.detail, path=error.path) from None
     pod = adapters.decode(made)
     assert isinstance(pod, Pod)
     if pod.is_assigned:
         raise InvalidError(f"spec.nodeName: the pod asks for no scheduler, it is on {pod.spec.node_name}")
-    return pod
+    return made, pod
 
 
 def _costs(text: str) -> dict[str, int]:

@@ -236,7 +236,9 @@ def fits_view(told: FitsTold) -> views.PodFits:
 def _suggestion(found: Suggestion) -> views.FitSuggestion:
     return views.FitSuggestion(
         changes=[
-            views.FitChange(each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods, each.more)
+            views.FitChange(
+                each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods, each.more, each.of
+            )
             for each in found.changes
         ],
         node=found.node,

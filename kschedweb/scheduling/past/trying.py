@@ -14,6 +14,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import orjson
+
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.scheduling.past import asking, journal, stores, walking
@@ -34,19 +36,18 @@ Manifests = Callable[[str], list[dict[str, Any]]]
 class There:
     """`rv`: the position of what the engine knows. `manifests`: those of a kind that is neither Pod nor Node.
 
-    `has`: whether there is an object of a kind, namespace and name. `then`: position and time of the past.
+    `object`: that of a kind, namespace and name, None where there is none. `then`: position and time of the past.
     """
 
     engine: Engine
     rv: int
     manifests: Manifests
-    has: Callable[[str, str, str], bool]
+    object: Callable[[str, str, str], dict[str, Any] | None]
     then: tuple[Position, datetime] | None = None
 
-    def waiting(self) -> list[CorePod]:
-        """Pods that have no node."""
-        found = self.engine.store.list(CorePod.kind)
-        return [pod for pod in found if isinstance(pod, CorePod) and not pod.is_assigned]
+    def pods(self) -> list[CorePod]:
+        """Those that have not ended."""
+        return [pod for pod in self.engine.store.list(CorePod.kind) if isinstance(pod, CorePod)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def there(cluster_id: int, at: str | None) -> Iterator[There]:
     if at is None:
         with asking.turn(), _lock:
             led = _now(journal.ends(cluster_id))
-            yield There(led.scheduler.engine, led.rv, partial(_manifests, cluster_id), partial(_is_there, cluster_id))
+            yield There(led.scheduler.engine, led.rv, partial(_manifests, cluster_id), partial(_object, cluster_id))
             _kept.append(led)  # not one that an error left in a state that nobody knows
         return
     with asking.objects(cluster_id, at) as found:
@@ -78,7 +79,13 @@ def there(cluster_id: int, at: str | None) -> Iterator[There]:
         scheduler = walking.bare_engine(cluster, found.config_version or cluster.config_version)
         _step(scheduler, found.at, found.objects.puts())
         texts, then = found.objects.texts, (found.position, moment_of(found.at))
-        yield There(scheduler.engine, found.position.rv, found.objects.manifests, lambda *key: key in texts, then)
+        yield There(
+            scheduler.engine,
+            found.position.rv,
+            found.objects.manifests,
+            lambda *key: orjson.loads(texts[key][1]) if key in texts else None,
+            then,
+        )
 
 
 def forget() -> None:
@@ -121,7 +128,9 @@ def _manifests(cluster_id: int, kind: str) -> list[dict[str, Any]]:
     return list(found.values_list("manifest", flat=True))
 
 
-def _is_there(cluster_id: int, kind: str, namespace: str, name: str) -> bool:
+def _object(cluster_id: int, kind: str, namespace: str, name: str) -> dict[str, Any] | None:
     if kind == "Pod":
-        return Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name).exists()
-    return ApiObject.objects.filter(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name).exists()
+        pods = Pod.objects.filter(cluster_id=cluster_id, namespace=namespace, name=name)
+        return pods.values_list("manifest", flat=True).first()
+    found = ApiObject.objects.filter(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name)
+    return found.values_list("manifest", flat=True).first()

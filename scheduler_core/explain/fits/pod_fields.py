@@ -86,7 +86,7 @@ def _lift(gate: str) -> Edit:
     return lambda world: world.of_each(lambda spec: bool(spec.scheduling_gates), lifted)
 
 
-def _as_it_is(change: Change, *plugins: str) -> Relaxation:
+def as_it_is(change: Change, *plugins: str) -> Relaxation:
     """A change that cannot be smaller."""
     return Relaxation(frozenset(plugins), change.edit, lambda _tries, _world: (change,))
 
@@ -124,7 +124,7 @@ def _tolerations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
             return world.with_spec(tolerations=(*(world.pod.spec.tolerations or ()), added))
 
         change = Change(Kind.TOLERATION, "spec.tolerations", "", taint_text(taint), edit)
-        yield _as_it_is(change, names.TAINT_TOLERATION)
+        yield as_it_is(change, names.TAINT_TOLERATION)
 
 
 def _node_rules(pod: Pod) -> Iterator[Relaxation]:
@@ -134,7 +134,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
             left = {name: value for name, value in (world.pod.spec.node_selector or {}).items() if name != key}
             return world.with_spec(node_selector=left or None)
 
-        yield _as_it_is(Change(Kind.NODE_SELECTOR, f"spec.nodeSelector.{key}", value, "", without), names.NODE_AFFINITY)
+        yield as_it_is(Change(Kind.NODE_SELECTOR, f"spec.nodeSelector.{key}", value, "", without), names.NODE_AFFINITY)
     required = required_terms(pod)
     if required is None:
         return
@@ -147,7 +147,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
             for place, asked in enumerate(listed):
                 left = (*listed[:place], *listed[place + 1 :])
                 word = "matchExpressions" if name == "match_expressions" else "matchFields"
-                yield _as_it_is(
+                yield as_it_is(
                     Change(
                         Kind.NODE_AFFINITY,
                         f"{path}.nodeSelectorTerms[{index}].{word}[{place}]",
@@ -157,7 +157,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
                     ),
                     names.NODE_AFFINITY,
                 )
-    yield _as_it_is(Change(Kind.NODE_AFFINITY, path, "required", "preferred", _prefer_nodes), names.NODE_AFFINITY)
+    yield as_it_is(Change(Kind.NODE_AFFINITY, path, "required", "preferred", _prefer_nodes), names.NODE_AFFINITY)
 
 
 def required_terms(pod: Pod) -> NodeSelector | None:
@@ -203,7 +203,7 @@ def _pod_rules(pod: Pod) -> Iterator[Relaxation]:
                 return world.with_spec(affinity=changed(affinity, **{name: kept}))
 
             path = f"spec.affinity.{word}.requiredDuringSchedulingIgnoredDuringExecution[{index}]"
-            yield _as_it_is(Change(kind, path, "required", "preferred", soften), names.INTER_POD_AFFINITY)
+            yield as_it_is(Change(kind, path, "required", "preferred", soften), names.INTER_POD_AFFINITY)
 
 
 def _required_of(pod: Pod, name: str) -> tuple[PodAffinityTerm, ...]:
@@ -269,4 +269,4 @@ def _host_ports(pod: Pod) -> Iterator[Relaxation]:
                     return world.with_spec(**{name: tuple(listed)})
 
                 path = f"spec.{word}[{at}].ports[{place}].hostPort"
-                yield _as_it_is(Change(Kind.HOST_PORT, path, str(port.host_port), "", drop), names.NODE_PORTS)
+                yield as_it_is(Change(Kind.HOST_PORT, path, str(port.host_port), "", drop), names.NODE_PORTS)

@@ -12,7 +12,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.explain.fits import evictions, nodes, pod_fields
+from scheduler_core.explain.fits import claims, evictions, nodes, pod_fields
 from scheduler_core.explain.fits.changes import COSTS, Change, Kind, Place, Suggestion, World, cost_of
 from scheduler_core.explain.fits.pod_fields import Relaxation
 from scheduler_core.explain.fits.tries import Tries
@@ -53,11 +53,18 @@ class Fits:
 
 
 def fits(
-    engine: Engine, pod: Pod, others: Sequence[Pod] = (), *, costs: Mapping[str, int] = COSTS, limit: int = 20
+    engine: Engine,
+    pod: Pod,
+    others: Sequence[Pod] = (),
+    *,
+    needed: tuple[Change, ...] = (),
+    costs: Mapping[str, int] = COSTS,
+    limit: int = 20,
 ) -> Fits | None:
     """What would make the pod fit, or it and others of its owner, which are placed after it, all together.
 
-    None where one of them is not tried by this scheduler: it is of no profile, or leaving. `costs`: the whole table.
+    None where one of them is not tried by this scheduler: it is of no profile, or leaving. `needed`: what has to be
+    changed before they are tried at all, besides gates. `costs`: the whole table.
     """
     tries, given = Tries(engine), World(pod, tuple(others))
     if any(each.spec.scheduler_name not in engine.frameworks or each.is_terminating for each in given.pods):
@@ -69,15 +76,16 @@ def fits(
             ungated = gate.edit(ungated)
         places, infos = tries.places(ungated), tries.infos
         node = places[0][1] if len(places) == len(given.pods) else ""
-        search = _Search(engine, tries, gates, ungated, infos, costs)
+        first = (*needed, *gates)
+        search = _Search(engine, tries, first, ungated, infos, costs)
         chosen = None if node or others else tries.preempting(ungated)
         if node:
-            found = [search.suggestion((), node)] if gates else []
+            found = [search.suggestion((), node)] if first else []
         else:
             found = list(search.singles(preempts=chosen is not None)) or list(search.pairs())
     found.sort(key=_rank)
     return Fits(
-        node="" if gates else node,
+        node="" if first else node,
         is_gated=bool(gates),
         nodes=len(infos),
         preemption=None
@@ -89,7 +97,7 @@ def fits(
         ),
         suggestions=tuple(found[:limit]),
         tried=tries.count,
-        places=places if others and not gates else (),
+        places=places if others and not first else (),
     )
 
 
@@ -97,7 +105,7 @@ def fits(
 class _Search:
     engine: Engine
     tries: Tries
-    gates: tuple[Change, ...]
+    first: tuple[Change, ...]  # quotas and gates
     world: World  # the pod without gates
     infos: Sequence[NodeInfo]
     costs: Mapping[str, int]
@@ -105,7 +113,7 @@ class _Search:
     def suggestion(
         self, changes: tuple[Change, ...], node: str, victims: tuple[str, ...] = (), violations: int = 0
     ) -> Suggestion:
-        changes = (*self.gates, *changes)
+        changes = (*self.first, *changes)
         world = self._with(changes)
         going = (*(pod.key for pod in world.gone), *victims)
         places = self.tries.places(world) if world.others else ()
@@ -154,6 +162,7 @@ class _Search:
 
     def _relaxations(self) -> Iterator[Relaxation]:
         yield from pod_fields.relaxations(self.world.pod, self.infos)
+        yield from claims.relaxations(self.engine.store, self.world)
         yield from nodes.relaxations(self.world.pod, self.infos)
 
     def _with(self, changes: Sequence[Change]) -> World:

@@ -1,8 +1,8 @@
 """An engine's own cycles for a pod, with changes that are undone afterwards.
 
-Changes reach the cache alone: no queue and no store hears of them. Extenders are not asked, and nobody is evicted.
-Of several pods each is assumed on its node, and what it needs there reserved, before the next is tried; then all of it
-is undone.
+Changes of nodes and pods reach the cache alone, those of claims the store: no queue hears of them. Extenders are not
+asked, and nobody is evicted. Of several pods each is assumed on its node, and what it needs there reserved, before the
+next is tried; then all of it is undone.
 """
 
 from __future__ import annotations
@@ -161,6 +161,8 @@ class Tries:
         """The cache as it is in this world, and then as it was, but for the order of pods that come back."""
         cache, start = self._engine.cache, self._engine.next_start_node_index
         gone = [cache.get_pod(pod) for pod in world.gone]
+        for _, changed in world.objects:
+            self._engine.store.put(changed)
         for before, after in world.nodes:
             cache.update_node(before, after)
         for pod in gone:
@@ -177,5 +179,7 @@ class Tries:
                 cache.add_pod(pod)
             for before, after in reversed(world.nodes):
                 cache.update_node(after, before)
+            for stored, _ in world.objects:
+                self._engine.store.put(stored)
             if world.is_elsewhere:
                 self._engine.snapshot.update_snapshot(cache)

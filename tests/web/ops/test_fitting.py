@@ -13,7 +13,7 @@ from tests.web.ops.conftest import Command, Service
 
 CHANGE: dict[str, Any] = {
     "kind": "uncordon", "field": "spec.unschedulable", "old": "true", "new": "", "node": "n1", "step": "", "pods": [],
-    "more": [],
+    "more": [], "of": "",
 }  # fmt: skip
 REQUEST = CHANGE | {
     "kind": "request", "field": "spec.containers[0].resources.requests.cpu", "old": "8", "new": "4", "node": "",
@@ -85,6 +85,14 @@ def test_who_has_to_go_is_told() -> None:
     ("no label", {"kind": "relabel", "field": "metadata.labels.c", "new": ""}, "take the label c off n1"),
     ("node", {"kind": "addNode", "new": "n7"}, "add a node like n7"),
     ("nodes", {"kind": "addNode", "new": "n7", "more": ["n7-new-2"]}, "add 2 nodes like n7"),
+    ("quota", {"kind": "quota", "field": "f", "of": "Q/q", "old": "1", "new": "2"}, "enlarge f of Q/q from 1 to 2"),
+    (
+        "devices",
+        {"kind": "devices", "field": "f", "of": "C/c", "old": "3", "new": "2"},
+        "ask for 2 instead of 3: f of C/c",
+    ),
+    ("class", {"kind": "storageClass", "field": "f", "of": "C/c", "old": "a", "new": "b"}, "f of C/c: b instead of a"),
+    ("claim", {"kind": "claim", "field": "f", "old": "a", "new": "b"}, "f: b instead of a"),
     ("further nodes", {"more": ["n2", "n3"]}, "uncordon n1, n2, n3"),
 )
 def test_changes_in_words(change: dict[str, Any], want: str) -> None:

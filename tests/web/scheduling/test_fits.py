@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import pod_delete
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
@@ -89,6 +89,32 @@ def test_pods_of_an_owner_together(cluster: Cluster) -> None:
     assert first["cost"] == 2 * said["costs"]["uncordon"]
     assert asked_of(cluster, "ReplicaSet", "other")["pods"] == ["default/c"]
     assert asked_of(cluster, "Deployment", "nobody", 404)["code"] == "not_found"
+
+
+def test_pods_that_a_quota_keeps_from_being_created(cluster: Cluster) -> None:
+    """They are placed as they would be, and the quota is enlarged by what they need."""
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+    }
+    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    limits = {"hard": {"requests.cpu": "2"}}
+    quota = make_manifest("ResourceQuota", "small", spec=limits)
+    put(cluster, node("n1"), make_manifest("ReplicaSet", "web", spec=spec), quota)
+    put(cluster, make_pod("a").req(cpu="1").owner("ReplicaSet", "web"))
+    (stored,) = ApiObject.objects.filter(cluster=cluster, kind="ResourceQuota")
+    stored.manifest["status"] = {**limits, "used": {"requests.cpu": "1"}}  # as a controller counts
+    stored.save()
+    said = asked_of(cluster, "ReplicaSet", "web")
+    assert said["pods"] == ["default/a", "default/web-missing-0", "default/web-missing-1"]
+    (told,) = said["suggestions"]
+    (change,) = told["changes"]
+    assert (change["kind"], change["of"], change["field"]) == ("quota", "ResourceQuota/small", "spec.hard.requests.cpu")
+    assert (change["old"], change["new"]) == ("2", "3")
+    assert [each["node"] for each in told["places"]] == ["n1", "n1", "n1"]
+    body = make_pod("new").req(cpu="2").image("i").manifest()
+    (refused,) = sent(cluster, body)["suggestions"]
+    assert [(each["kind"], each["new"]) for each in refused["changes"]] == [("quota", "3")]
 
 
 def asked_of(cluster: Cluster, kind: str, name: str, status: int = 200) -> Any:

@@ -1,7 +1,7 @@
 /** An answer to what would make a pod fit. */
 import type { PodFits } from "../../contract/api.gen";
 
-const NONE = { field: "", old: "", new: "", step: "", pods: [], more: [] };
+const NONE = { field: "", old: "", new: "", step: "", pods: [], more: [], of: "" };
 
 export const FITS: PodFits = {
   namespace: "default",
