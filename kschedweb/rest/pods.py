@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ParseError
@@ -21,6 +22,7 @@ from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past import asking, telling
+from kschedweb.scheduling.past.applying import fit_apply
 from kschedweb.scheduling.past.evicted import pod_evicted
 from kschedweb.scheduling.past.fitting import FitsTold, manifest_fits, owner_fits, pod_fits
 from kschedweb.scheduling.past.pending import pod_why
@@ -145,6 +147,8 @@ class PodEvictedView(RestView):
 
 
 class PodFitsView(RestView):
+    access = {"POST": Role.OPERATOR}
+
     def get(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.FitsQuery
     ) -> views.PodFits:
@@ -155,6 +159,26 @@ class PodFitsView(RestView):
         """
         told = pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, **_wanted(query))
         return _fits(self, told)
+
+    def post(
+        self, request: Request, cluster_id: int, namespace: str, name: str, body: views.FitApply
+    ) -> views.FitApplied:
+        """Carry out what would make a pod fit, by requests to the API server, all in one transaction.
+
+        It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
+        deleted and created; 422 where a controller makes it, and for what is not written here.
+        """
+        wanted = [msgspec.structs.asdict(each) for each in body.changes]
+        applied = fit_apply(
+            cluster_id=cluster_id,
+            namespace=namespace,
+            name=name,
+            wanted=wanted,
+            dry_run=body.dry_run,
+            actor=actor(request),
+        )
+        writes = [views.view_of(views.FitWrite, each) for each in applied.writes]
+        return views.FitApplied(applied.node, writes)
 
 
 class OwnerFitsView(RestView):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import AtQuery, View, doc, number, text
+from kschedweb.views.base import AtQuery, Input, View, doc, number, text
 
 FitKind = Literal[
     "gate",
@@ -99,6 +99,38 @@ class PodFits(View):
     suggestions: Annotated[Sequence[FitSuggestion], doc("the cheapest first; each was tried")]
     costs: Annotated[Mapping[str, int], doc("points by kind of change, of a `victim`, of a `violation`")]
     tried: Annotated[int, doc("cycles that were made for it")]
+
+
+class FitWanted(Input):
+    """A change of a suggestion."""
+
+    kind: FitKind
+    field: Annotated[str, text(1000, least=0)] = ""
+    new: Annotated[str, text(1000, least=0)] = ""
+    node: Annotated[str, text(253, least=0)] = ""
+
+
+class FitApply(Input):
+    """The suggestion that is to be carried out."""
+
+    changes: Annotated[Sequence[FitWanted], doc("all of it, in order, as it was told")]
+    dry_run: Annotated[bool, doc("only say what would be written")] = False
+
+
+class FitWrite(View):
+    """A request to the API server."""
+
+    verb: Literal["create", "delete", "evict", "patch"]
+    kind: str
+    namespace: Annotated[str, doc("empty: of the cluster")]
+    name: str
+
+
+class FitApplied(View):
+    """What was written, or would be."""
+
+    node: Annotated[str, doc("that the pod gets then")]
+    writes: Sequence[FitWrite]
 
 
 class FitsQuery(AtQuery):

@@ -13,6 +13,7 @@ import type {
   ClusterCreate,
   ComparisonQuery,
   Cursor,
+  FitSuggestion,
   Fork,
   Import,
   ImportOptions,
@@ -139,6 +140,17 @@ export const api = {
   /** What would make it fit. */
   podFits: (id: number, key: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", at(podAt(id, key)))),
+  /** Carry out what would make it fit, or only say what would be written. */
+  fitApply: (id: number, key: string, { changes }: FitSuggestion, dry: boolean) =>
+    answerOf(
+      client.POST("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
+        ...at(podAt(id, key)),
+        body: {
+          changes: changes.map(({ kind, field, new: to, node }) => ({ kind, field, new: to, node })),
+          dry_run: dry,
+        },
+      }),
+    ),
   /** What would make all pods of a workload fit that have no node. */
   workloadFits: (id: number, kind: string, key: string) =>
     answerOf(

@@ -715,7 +715,12 @@ export interface paths {
          */
         readonly get: operations["PodFits_get"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Carry out what would make a pod fit, by requests to the API server, all in one transaction.
+         * @description It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
+         *     deleted and created; 422 where a controller makes it, and for what is not written here.
+         */
+        readonly post: operations["PodFits_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2838,6 +2843,22 @@ export interface components {
             /** @description the preemptor fits beside it when the other victims go */
             readonly needless: boolean;
         };
+        /** @description What was written, or would be. */
+        readonly FitApplied: {
+            /** @description that the pod gets then */
+            readonly node: string;
+            readonly writes: readonly components["schemas"]["FitWrite"][];
+        };
+        /** @description The suggestion that is to be carried out. */
+        readonly FitApply: {
+            /** @description all of it, in order, as it was told */
+            readonly changes: readonly components["schemas"]["FitWanted"][];
+            /**
+             * @description only say what would be written
+             * @default false
+             */
+            readonly dry_run?: boolean;
+        };
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
             /**
@@ -2904,6 +2925,26 @@ export interface components {
             readonly violations: number;
             /** @description of several pods, the nodes that they got one after another */
             readonly places: readonly components["schemas"]["FitPlace"][];
+        };
+        /** @description A change of a suggestion. */
+        readonly FitWanted: {
+            /** @enum {unknown} */
+            readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
+            /** @default  */
+            readonly field?: string;
+            /** @default  */
+            readonly new?: string;
+            /** @default  */
+            readonly node?: string;
+        };
+        /** @description A request to the API server. */
+        readonly FitWrite: {
+            /** @enum {unknown} */
+            readonly verb: "create" | "delete" | "evict" | "patch";
+            readonly kind: string;
+            /** @description empty: of the cluster */
+            readonly namespace: string;
+            readonly name: string;
         };
         /** @description What would make a pod fit, or all pods of an owner that have no node. */
         readonly PodFits: {
@@ -4697,11 +4738,15 @@ export type PodEvicted = components['schemas']['PodEvicted'];
 export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
 export type Preempting = components['schemas']['Preempting'];
 export type TriedPod = components['schemas']['TriedPod'];
+export type FitApplied = components['schemas']['FitApplied'];
+export type FitApply = components['schemas']['FitApply'];
 export type FitChange = components['schemas']['FitChange'];
 export type FitPlace = components['schemas']['FitPlace'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
 export type FitSuggestion = components['schemas']['FitSuggestion'];
+export type FitWanted = components['schemas']['FitWanted'];
+export type FitWrite = components['schemas']['FitWrite'];
 export type PodFits = components['schemas']['PodFits'];
 export type History = components['schemas']['History'];
 export type HistoryDifference = components['schemas']['HistoryDifference'];
@@ -6646,6 +6691,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodFits"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodFits_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FitApply"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FitApplied"];
                 };
             };
             /** @description Refused */

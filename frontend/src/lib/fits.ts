@@ -1,6 +1,6 @@
 /** What would make a pod fit, in sentences. */
-import type { FitChange, FitPlace, FitSuggestion } from "../contract/api.gen";
-import { i18n, type TextKey } from "../i18n/index.svelte";
+import type { FitChange, FitPlace, FitSuggestion, FitWrite } from "../contract/api.gen";
+import { i18n, type TextKey, t } from "../i18n/index.svelte";
 import { type Sentence, sentence } from "./amounts";
 
 const MOST_NAMED = 5;
@@ -69,6 +69,14 @@ export function placesText(places: readonly FitPlace[]): string {
   const counted = new Map<string, number>();
   for (const { node } of places) counted.set(node, (counted.get(node) ?? 0) + 1);
   return namesText([...counted].map(([node, pods]) => (pods > 1 ? `${node} (${i18n.number(pods)})` : node)));
+}
+
+/** What is written, in order. */
+export function writesText(writes: readonly FitWrite[]): string {
+  const said = writes.map(({ verb, kind, namespace, name }) =>
+    t(`fits.write.${verb}`, { what: `${kind} ${namespace ? `${namespace}/` : ""}${name}` }),
+  );
+  return said.join(" · ");
 }
 
 export function namesText(names: readonly string[]): string {

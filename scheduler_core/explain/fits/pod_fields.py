@@ -197,7 +197,7 @@ def _pod_rules(pod: Pod) -> Iterator[Relaxation]:
             def soften(world: World, name: str = name, term: PodAffinityTerm = term) -> World:
                 affinity = world.pod.spec.affinity or Affinity()
                 rules: PodAffinity = getattr(affinity, name)
-                left = tuple(each for each in _required_of(world.pod, name) if each is not term)
+                left = tuple(each for each in _required_of(world.pod, name) if each != term)
                 soft = rules.preferred_during_scheduling_ignored_during_execution or ()
                 kept = PodAffinity(left or None, (*soft, WeightedPodAffinityTerm(_SOFT_WEIGHT, term)))
                 return world.with_spec(affinity=changed(affinity, **{name: kept}))

@@ -177,3 +177,58 @@ def test_costs_that_cannot_be(cluster: Cluster, query: str, status: int, word: s
 )  # fmt: skip
 def test_manifests_that_cannot_be_tried(cluster: Cluster, body: Any, word: str) -> None:
     assert word in str(sent(cluster, body, status=422))
+
+
+def applied_of(cluster: Cluster, suggestion: Any, status: int = 200, **more: Any) -> Any:
+    changes = [{name: each[name] for name in ("kind", "field", "new", "node")} for each in suggestion["changes"]]
+    body = {"changes": changes, **more}
+    answer = logged_in().post(f"/api/clusters/{cluster.pk}/pods/default/it/fits", body, format="json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def writes(said: Any) -> list[str]:
+    return [" ".join(filter(None, (each["verb"], each["kind"], each["name"]))) for each in said["writes"]]
+
+
+@cases(
+    "pod, objects, kind, want",
+    ("uncordon", make_pod("it").req(cpu="1"), [node("n1").unschedulable()], "uncordon", ["patch Node n1"]),
+    ("label", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "relabel", ["patch Node n1"]),
+    ("node", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "addNode",
+     ["create Node n1-new-1"]),
+    ("evict", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "evict", ["evict Pod b"]),
+    ("toleration", make_pod("it").req(cpu="1"), [node("n1").taint("a")], "toleration", ["patch Pod it"]),
+    ("gate", make_pod("it").req(cpu="1").gate("g"), [node("n1")], "gate", ["patch Pod it"]),
+    ("request", make_pod("it").req(cpu="6"), [node("n1")], "request", ["delete Pod it", "create Pod it"]),
+    ("selector", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "nodeSelector",
+     ["delete Pod it", "create Pod it"]),
+    ("affinity", make_pod("it").req(cpu="1").pod_affinity("kubernetes.io/hostname", {"a": "b"}), [node("n1")],
+     "podAffinity", ["delete Pod it", "create Pod it"]),
+    ("skew", make_pod("it").req(cpu="1").spread("rack", {"a": "b"}, max_skew=1), [node("n1")], "spread",
+     ["delete Pod it", "create Pod it"]),
+    ("port", make_pod("it").req(cpu="1").host_port(80), [node("n1"), make_pod("b").host_port(80).on("n1")],
+     "hostPort", ["delete Pod it", "create Pod it"]),
+)  # fmt: skip
+def test_suggestion_is_carried_out_and_the_pod_gets_the_node(
+    cluster: Cluster, pod: Any, objects: list[Any], kind: str, want: list[str]
+) -> None:
+    scheduler = lead(cluster)
+    put(cluster, *objects, pod)
+    settle(scheduler)
+    (told,) = [each for each in asked(cluster)["suggestions"] if [one["kind"] for one in each["changes"]] == [kind]]
+    before = Cluster.objects.get(pk=cluster.pk).rv
+    assert writes(applied_of(cluster, told, dry_run=True)) == want
+    assert Cluster.objects.get(pk=cluster.pk).rv == before
+    said = applied_of(cluster, told)
+    assert (said["node"], writes(said)) == (told["node"], want)
+    settle(scheduler)
+    assert Pod.objects.get(cluster=cluster, name="it").node_name == told["node"]
+
+
+def test_suggestion_that_holds_no_longer_or_is_not_ours_to_make_is_refused(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="6").owner("ReplicaSet", "web"))
+    (told,) = [each for each in asked(cluster)["suggestions"] if each["changes"][0]["kind"] == "request"]
+    assert "web makes the pod" in applied_of(cluster, told, 422)["message"]
+    told["changes"][0]["new"] = "3"
+    assert applied_of(cluster, told, 409)["code"] == "conflict"

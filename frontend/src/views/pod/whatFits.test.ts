@@ -42,6 +42,28 @@ describe("the card that says what would make a pod fit", () => {
     expect(text()).toContain("these go: d/x");
   });
 
+  it("names what is written before it is written", async () => {
+    const written = { node: "n1", writes: [{ verb: "patch", kind: "Node", namespace: "", name: "n1" }] };
+    const bodies: unknown[] = [];
+    vi.stubGlobal("fetch", async (request: Request) => {
+      if (request.method === "POST") bodies.push(await request.json());
+      return new Response(JSON.stringify(request.method === "POST" ? written : FITS));
+    });
+    const ask = () => api.podFits(1, "default/web");
+    const props = { clusterId: 1, about: ["default/web", 1], ask, applyTo: "default/web" };
+    shown = mount(WhatFits, { target: document.body, props });
+    const press = (label: string) =>
+      [...document.querySelectorAll("button")].find((each) => each.textContent === label)?.click();
+    press("What would make it fit?");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
+    press("Carry out…");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("change Node n1"), 60_000);
+    expect(bodies).toEqual([{ changes: [{ kind: "uncordon", field: "", new: "", node: "n1" }], dry_run: true }]);
+    press("Write it");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Written: change Node n1"), 60_000);
+    expect(bodies.at(-1)).toMatchObject({ dry_run: false });
+  });
+
   it("tells of all pods of a workload", async () => {
     const text = show({ ...FITS, pods: ["d/a", "d/b"], places: [{ pod: "d/a", node: "n1" }] }, 200, true);
     await vi.waitFor(() => expect(text()).toContain("1 of 2 waiting pods fit"), 60_000);
