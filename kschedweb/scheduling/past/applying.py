@@ -6,7 +6,6 @@ a controller would make again is left to whoever changes its template.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -44,7 +43,6 @@ _SPEC_FIELDS: Final[Mapping[Kind, tuple[str, str]]] = {
 _PATHS: Final = frozenset({Kind.REQUEST, Kind.HOST_PORT, Kind.CLAIM})
 _IN_PLACE: Final = frozenset({Kind.GATE, Kind.TOLERATION})
 _OF_OTHERS: Final = frozenset({Kind.UNCORDON, Kind.RELABEL, Kind.EVICT, Kind.ADD_NODE, Kind.QUOTA})
-_STEP = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?\.?")
 Manifest = dict[str, Any]
 
 
@@ -215,7 +213,8 @@ def _set(manifest: Manifest, change: Change) -> None:
 
 def _at(manifest: Manifest, path: str) -> Manifest:
     place: Any = manifest
-    for name, index in _STEP.findall(path):
-        place = place[name][int(index)] if index else place[name]
+    for step in path.split("."):
+        name, _, index = step.partition("[")
+        place = place[name][int(index.rstrip("]"))] if index else place[name]
     found: Manifest = place
     return found
