@@ -106,6 +106,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{CLUSTER}/object-events", events.ObjectEventListView.as_view()),
     path(f"{CLUSTER}/workloads", workloads.WorkloadListView.as_view()),
     path(f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>", workloads.WorkloadView.as_view()),
+    path(f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>/fits", pods.OwnerFitsView.as_view()),
     path(f"{CLUSTER}/refusals", nodes.NodeRefusalListView.as_view()),
     path(f"{CLUSTER}/pending", pods.PendingView.as_view()),
     path(f"{CLUSTER}/pending/pods", pods.PendingPodListView.as_view()),

@@ -1,4 +1,4 @@
-"""`./ksched fits`: what would make a pod fit, one of the cluster or a manifest that is not in it.
+"""`./ksched fits`: what would make a pod fit, all that wait of an owner, or a manifest that is not in the cluster.
 
 Exit codes, for pipelines: 0 the pod fits as it is, 1 it does not, 2 nobody could say.
 """
@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 import urllib.parse
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from kschedweb.ops.client import Client, Refused, cluster_id, connect
 from kschedweb.ops.telling import number_of
 
 FITS, DOES_NOT, UNKNOWN = 0, 1, 2
-MOST_PODS = 5  # that are named of those that have to go
+MOST_NAMED = 5  # of those that have to go, and of nodes
 
 
 def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
     """Print what would make the pod fit; whether it fits is the exit code."""
-    if (options.pod is None) == (options.file is None):
-        print("ksched: name a pod, or a manifest with -f", file=sys.stderr)
+    if sum(each is not None for each in (options.pod, options.file, options.owner)) != 1:
+        print("ksched: name a pod, an owner with --owner, or a manifest with -f", file=sys.stderr)
         return UNKNOWN
     try:
         said = _asked(connect(data_dir), options)
@@ -34,11 +35,15 @@ def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
 
 def _asked(client: Client, options: argparse.Namespace) -> Any:
     path = f"/api/clusters/{cluster_id(client, options.cluster)}"
-    query = urllib.parse.urlencode({"limit": options.limit, "costs": ",".join(options.cost or ())})
+    wanted = {"limit": options.limit, "costs": ",".join(options.cost or ())}
+    query = urllib.parse.urlencode(wanted | ({"at": options.at} if options.at else {}))
+    if options.owner is not None:
+        owned, _, name = options.owner.rpartition("/")
+        namespace, _, kind = owned.rpartition("/")
+        return client.call("GET", f"{path}/workloads/{_path(kind, namespace or 'default', name)}/fits?{query}")[1]
     if options.file is None:
         namespace, _, name = options.pod.rpartition("/")
-        pod = "/".join(urllib.parse.quote(part, safe="") for part in (namespace or "default", name))
-        return client.call("GET", f"{path}/pods/{pod}/fits?{query}")[1]
+        return client.call("GET", f"{path}/pods/{_path(namespace or 'default', name)}/fits?{query}")[1]
     try:
         body = sys.stdin.buffer.read() if str(options.file) == "-" else options.file.read_bytes()
     except OSError as error:
@@ -46,30 +51,51 @@ def _asked(client: Client, options: argparse.Namespace) -> Any:
     return client.call("POST", f"{path}/fits?{query}", body, "application/yaml")[1]
 
 
+def _path(*parts: str) -> str:
+    return "/".join(urllib.parse.quote(part, safe="") for part in parts)
+
+
 def told_fits(said: Mapping[str, Any]) -> Iterator[str]:
     """What would make a pod fit: a line for each suggestion, and what goes with it below."""
     key, of = f"{said['namespace']}/{said['name']}", number_of(said["nodes"], "node")
+    together = len(said["pods"]) > 1
     if said["node"]:
-        yield f"{key} fits as it is: {said['node']} of {of}"
+        yield f"{key} fits as it is: {_nodes(said['places']) if together else said['node']} of {of}"
         return
-    yield f"{key} {'has gates' if said['is_gated'] else f'fits on none of {of}'}"
+    fit = f"of {number_of(len(said['pods']), 'pod')} {len(said['places'])} fit" if together else f"fits on none of {of}"
+    yield f"{key} {'has gates' if said['is_gated'] else fit}"
     found = said["preemption"]
     if found is not None:
-        yield f"  preemption would make room on {found['node']}: {_pods(found['victims'])}{_violating(found)}"
+        yield f"  preemption would make room on {found['node']}: {_listed(found['victims'])}{_violating(found)}"
     if not said["suggestions"]:
         yield "  neither one change nor two are known to be enough"
     for each in said["suggestions"]:
         others = f", fits on {each['feasible']:,}" if each["feasible"] > 1 else ""
+        where = _nodes(each["places"]) if each["places"] else f"{each['node']}{others}"
         yield f"  {each['cost']:>4}  {'; '.join(map(change_text, each['changes']))}"
-        yield f"        then on {each['node']}{others}{_disturbed(each)}"
+        yield f"        then on {where}{_disturbed(each)}"
+
+
+def _nodes(places: Sequence[Mapping[str, Any]]) -> str:
+    """Nodes that pods get, with how many where these are several."""
+    counted = Counter(each["node"] for each in places)
+    return _listed([f"{node} ({pods:,})" if pods > 1 else node for node, pods in counted.items()])
 
 
 def change_text(change: Mapping[str, Any]) -> str:
     """A change in words."""
-    field, old, new, node = change["field"], change["old"], change["new"], change["node"]
+    field, old, new, node = change["field"], change["old"], change["new"], _listed([change["node"], *change["more"]])
     match change["kind"]:
         case "gate":
             return f"lift the gate {old}"
+        case "quota":
+            return f"enlarge {field} of {change['of']} from {old} to {new}"
+        case "devices":
+            return f"ask for {new} instead of {old}: {field} of {change['of']}"
+        case "deviceClass" | "storageClass":
+            return f"{field} of {change['of']}: {new} instead of {old}"
+        case "claim" | "spread":
+            return f"{field}: {new} instead of {old}"
         case "uncordon":
             return f"uncordon {node}"
         case "maxSkew":
@@ -82,30 +108,28 @@ def change_text(change: Mapping[str, Any]) -> str:
             return f"drop {field}: {old}"
         case "nodeAffinity" if new != "preferred":
             return f"drop {field}: {old}"
-        case "spread":
-            return f"{field}: {new} instead of {old}"
         case "relabel":
             label = field.removeprefix("metadata.labels.")
             return f"label {node} {label}={new}" if new else f"take the label {label} off {node}"
         case "evict":
-            return f"evict {_pods(change['pods'])} from {node}"
+            return f"evict {_listed(change['pods'])} from {node}"
         case "priority":
             return f"raise the priority from {old} to {new}"
         case "addNode":
-            return f"add a node like {new}"
+            return f"add {len(change['more']) + 1:,} nodes like {new}" if change["more"] else f"add a node like {new}"
     return f"only prefer {field}"
 
 
 def _disturbed(suggestion: Mapping[str, Any]) -> str:
     if not suggestion["victims"] or any(each["kind"] == "evict" for each in suggestion["changes"]):
         return ""
-    return f"; preempts {_pods(suggestion['victims'])}{_violating(suggestion)}"
+    return f"; preempts {_listed(suggestion['victims'])}{_violating(suggestion)}"
 
 
 def _violating(found: Mapping[str, Any]) -> str:
     return f", {number_of(found['violations'], 'disruption')} too many for budgets" if found["violations"] else ""
 
 
-def _pods(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - MOST_PODS:,} more" if len(keys) > MOST_PODS else ""
-    return ", ".join(keys[:MOST_PODS]) + more
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

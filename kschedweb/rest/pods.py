@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ParseError
@@ -21,8 +22,9 @@ from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past import asking, telling
+from kschedweb.scheduling.past.applying import fit_apply
 from kschedweb.scheduling.past.evicted import pod_evicted
-from kschedweb.scheduling.past.fitting import manifest_fits, pod_fits
+from kschedweb.scheduling.past.fitting import FitsTold, manifest_fits, owner_fits, pod_fits
 from kschedweb.scheduling.past.pending import pod_why
 from kschedweb.traces import selectors
 from kschedweb.views import given
@@ -145,17 +147,50 @@ class PodEvictedView(RestView):
 
 
 class PodFitsView(RestView):
+    access = {"POST": Role.OPERATOR}
+
     def get(
         self, request: Request, cluster_id: int, namespace: str, name: str, query: views.FitsQuery
     ) -> views.PodFits:
         """Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
 
-        It is tried on what is stored now. 422 for a pod that has a node or that this scheduler does not try, 429 where
-        four requests are in the past already.
+        It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
+        does not try, 429 where four requests are in the past already.
         """
-        with asking.turn():
-            told = pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, **_wanted(query))
-        return telling.fits_view(told)
+        told = pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, **_wanted(query))
+        return _fits(self, told)
+
+    def post(
+        self, request: Request, cluster_id: int, namespace: str, name: str, body: views.FitApply
+    ) -> views.FitApplied:
+        """Carry out what would make a pod fit, by requests to the API server, all in one transaction.
+
+        It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
+        deleted and created; 422 where a controller makes it, and for what is not written here.
+        """
+        wanted = [msgspec.structs.asdict(each) for each in body.changes]
+        applied = fit_apply(
+            cluster_id=cluster_id,
+            namespace=namespace,
+            name=name,
+            wanted=wanted,
+            dry_run=body.dry_run,
+            actor=actor(request),
+        )
+        writes = [views.view_of(views.FitWrite, each) for each in applied.writes]
+        return views.FitApplied(applied.node, writes)
+
+
+class OwnerFitsView(RestView):
+    def get(
+        self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, query: views.FitsQuery
+    ) -> views.PodFits:
+        """Say what would let all pods of a workload that have no node be placed together, at most 100 of them.
+
+        As for one pod; `places` says where each would be. 422 where none of its pods waits for a node.
+        """
+        told = owner_fits(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, **_wanted(query))
+        return _fits(self, told)
 
 
 class FitsView(RestView):
@@ -178,13 +213,20 @@ class FitsView(RestView):
             items = objects.read([received.upload() for received in uploads], bounds).items
         if [item.kind for item in items] != ["Pod"]:
             raise InvalidError("expected the manifest of one Pod", found=[item.title for item in items[:10]])
-        with asking.turn():
-            told = manifest_fits(cluster_id=cluster_id, manifest=items[0].manifest, **_wanted(query))
-        return telling.fits_view(told)
+        told = manifest_fits(cluster_id=cluster_id, manifest=items[0].manifest, **_wanted(query))
+        return _fits(self, told)
 
 
 def _wanted(query: views.FitsQuery) -> dict[str, Any]:
-    return {"costs": query.costs or "", "limit": query.limit}
+    return {"costs": query.costs or "", "limit": query.limit, "at": given(query).get("at")}
+
+
+def _fits(view: RestView, told: FitsTold) -> views.PodFits:
+    """An answer about the past says which moment that is."""
+    if told.then is not None:
+        position, time = told.then
+        view.headers[asking.POSITION], view.headers[asking.TIME] = str(position), time.isoformat()
+    return telling.fits_view(told)
 
 
 class PendingView(StandingView):

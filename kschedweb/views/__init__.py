@@ -134,7 +134,19 @@ from kschedweb.views.evicted import (
     Preempting,
     TriedPod,
 )
-from kschedweb.views.fits import FitChange, FitKind, FitPreemption, FitsQuery, FitSuggestion, PodFits
+from kschedweb.views.fits import (
+    FitApplied,
+    FitApply,
+    FitChange,
+    FitKind,
+    FitPlace,
+    FitPreemption,
+    FitsQuery,
+    FitSuggestion,
+    FitWanted,
+    FitWrite,
+    PodFits,
+)
 from kschedweb.views.history import History, HistoryDifference
 from kschedweb.views.in_vain import InVain, InVainReason
 from kschedweb.views.lists import (
@@ -343,10 +355,15 @@ __all__ = [
     "PodEvictedQuery",
     "Preempting",
     "TriedPod",
+    "FitApplied",
+    "FitApply",
     "FitChange",
     "FitKind",
+    "FitPlace",
     "FitPreemption",
     "FitSuggestion",
+    "FitWanted",
+    "FitWrite",
     "FitsQuery",
     "PodFits",
     "CheckedConfig",

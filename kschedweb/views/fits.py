@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from kschedweb.views.base import Input, View, doc, number, text
+from kschedweb.views.base import AtQuery, Input, View, doc, number, text
 
 FitKind = Literal[
     "gate",
+    "quota",
     "uncordon",
     "maxSkew",
     "toleration",
@@ -16,6 +17,10 @@ FitKind = Literal[
     "nodeSelector",
     "nodeAffinity",
     "spread",
+    "devices",
+    "deviceClass",
+    "storageClass",
+    "claim",
     "hostPort",
     "podAffinity",
     "podAntiAffinity",
@@ -32,18 +37,29 @@ class FitChange(View):
     kind: Annotated[
         FitKind,
         doc(
-            "gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a"
-            " label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway;"
-            " hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of"
-            " the node; priority: raised, so that others are preempted; addNode: one like the node `new`"
+            "gate: lifted; quota: enlarged, before the pods are created; uncordon: the node; maxSkew: raised;"
+            " toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped,"
+            " or all of it preferred; spread: ScheduleAnyway; devices: fewer of a claim; deviceClass, storageClass:"
+            " another one of a claim; claim: another one; hostPort: dropped; podAffinity, podAntiAffinity: a term"
+            " preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted;"
+            " addNode: one like the node `new`"
         ),
     ]
-    field: Annotated[str, doc("path in the manifest of the pod, or of `node` where that is given")]
+    field: Annotated[str, doc("path in the manifest of the pod, or of `node` or `of` where that is given")]
     old: Annotated[str, doc("empty: not there")]
     new: Annotated[str, doc("empty: not there any more")]
     node: Annotated[str, doc("that is changed or added, or whose pods go; empty: the pod is changed")]
     step: Annotated[str, doc("of a number: it is larger than needed by less than this")]
     pods: Annotated[Sequence[str], doc("namespace/name")]
+    more: Annotated[Sequence[str], doc("further nodes that are changed likewise, for pods of an owner together")]
+    of: Annotated[str, doc("kind/name of another object that is changed: a claim, or a quota")]
+
+
+class FitPlace(View):
+    """A pod and its node."""
+
+    pod: Annotated[str, doc("namespace/name")]
+    node: str
 
 
 class FitSuggestion(View):
@@ -55,6 +71,7 @@ class FitSuggestion(View):
     cost: Annotated[int, doc("points, by `costs`")]
     victims: Annotated[Sequence[str], doc("pods evicted or preempted for it: namespace/name")]
     violations: Annotated[int, doc("disruptions by preemption that budgets do not allow")]
+    places: Annotated[Sequence[FitPlace], doc("of several pods, the nodes that they got one after another")]
 
 
 class FitPreemption(View):
@@ -66,13 +83,17 @@ class FitPreemption(View):
 
 
 class PodFits(View):
-    """What would make a pod fit."""
+    """What would make a pod fit, or all pods of an owner that have no node."""
 
     namespace: str
-    name: str
+    name: Annotated[str, doc("of the pod, or the owner")]
+    pods: Annotated[Sequence[str], doc("namespace/name of those that are to be placed, in the order of their turns")]
     rv: Annotated[int, doc("position of the change log that it was tried at")]
     nodes: Annotated[int, doc("of the cluster")]
-    node: Annotated[str, doc("that the pod gets as it is; empty: none")]
+    node: Annotated[str, doc("that the pod gets as it is; empty: none, or that one of several pods gets none")]
+    places: Annotated[
+        Sequence[FitPlace], doc("of several pods, those that get a node as they are, up to one that does not")
+    ]
     is_gated: Annotated[bool, doc("it has gates, and is not tried while it has")]
     preemption: Annotated[FitPreemption | None, doc("null: none, or the pod needs none")]
     suggestions: Annotated[Sequence[FitSuggestion], doc("the cheapest first; each was tried")]
@@ -80,7 +101,39 @@ class PodFits(View):
     tried: Annotated[int, doc("cycles that were made for it")]
 
 
-class FitsQuery(Input):
+class FitWanted(Input):
+    """A change of a suggestion."""
+
+    kind: FitKind
+    field: Annotated[str, text(1000, least=0)] = ""
+    new: Annotated[str, text(1000, least=0)] = ""
+    node: Annotated[str, text(253, least=0)] = ""
+
+
+class FitApply(Input):
+    """The suggestion that is to be carried out."""
+
+    changes: Annotated[Sequence[FitWanted], doc("all of it, in order, as it was told")]
+    dry_run: Annotated[bool, doc("only say what would be written")] = False
+
+
+class FitWrite(View):
+    """A request to the API server."""
+
+    verb: Literal["create", "delete", "evict", "patch"]
+    kind: str
+    namespace: Annotated[str, doc("empty: of the cluster")]
+    name: str
+
+
+class FitApplied(View):
+    """What was written, or would be."""
+
+    node: Annotated[str, doc("that the pod gets then")]
+    writes: Sequence[FitWrite]
+
+
+class FitsQuery(AtQuery):
     """How much is wanted, and what it costs."""
 
     costs: Annotated[str, text(500, "points that differ from the table: evict=10,relabel=5", least=0)] | UnsetType = (

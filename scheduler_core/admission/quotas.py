@@ -57,7 +57,7 @@ def charged(quotas: Sequence[Manifest], new: Manifest, old: Manifest | None, sub
         and is_bounded_in_time(new) == is_bounded_in_time(old)
     ):
         return []
-    concerned = [quota for quota in sorted(quotas, key=_name) if _concerns(quota, new)]
+    concerned = [quota for quota in sorted(quotas, key=_name) if concerns(quota, new)]
     for quota in concerned:
         _demand(quota, new)
     if not concerned:
@@ -66,7 +66,7 @@ def charged(quotas: Sequence[Manifest], new: Manifest, old: Manifest | None, sub
     more = used if old is None else _growth(used, usage_of(old))
     changed = []
     for quota in concerned:
-        charge = _charge(quota, more if old is not None and _concerns(quota, old) else used)
+        charge = _charge(quota, more if old is not None and concerns(quota, old) else used)
         if charge is not None:
             changed.append(charge)
     return changed
@@ -109,7 +109,7 @@ def _hard(quota: Manifest) -> Mapping[str, str]:
     return hard
 
 
-def _concerns(quota: Manifest, manifest: Manifest) -> bool:
+def concerns(quota: Manifest, manifest: Manifest) -> bool:
     """Whether the quota limits something the object uses, and every scope holds for it."""
     names = names_for(manifest["kind"], _hard(quota))
     return bool(names) and all(is_in_scope(scope, manifest) for scope in _scopes(quota))

@@ -113,14 +113,14 @@ class Stage:
         return bool(self.attempt().node_name)
 
 
-def random_stage(draws: Random, reasons: int) -> Stage:
+def random_stage(draws: Random, reasons: int, by: dict[str, Callable[[Plan], Any]] = REASONS) -> Stage:
     nodes = []
     for i in range(draws.randint(2, 5)):
         node = make_node(f"n{i}").capacity(cpu="4", memory="8Gi", pods="12").zone(f"z{i % 2}")
         nodes.append(node.label({HOST: f"n{i}", "disk": draws.choice(["ssd", "hdd"])}))
     plan = Plan(draws, nodes, [], make_pod("it").label(WEB).req(cpu="1", memory="1Gi").priority(100))
-    for name in draws.sample(list(REASONS), reasons):
-        REASONS[name](plan)
+    for name in draws.sample(list(by), reasons):
+        by[name](plan)
     built = (tuple(each.build() for each in plan.nodes), tuple(each.build() for each in plan.pods))
     return Stage(*built, plan.it.build())
 

@@ -1,6 +1,7 @@
 /**
  * The only place that speaks HTTP with the service; its types come from the OpenAPI document. A refusal is an ApiError
  * with the service's stable code; a service that does not answer is one with the code "unreachable".
+ * Longer than 400 lines because it is the list of all requests.
  */
 import createClient from "openapi-fetch";
 import type {
@@ -12,6 +13,7 @@ import type {
   ClusterCreate,
   ComparisonQuery,
   Cursor,
+  FitSuggestion,
   Fork,
   Import,
   ImportOptions,
@@ -135,12 +137,27 @@ export const api = {
         params: { path: podAt(id, key), query: { limit } },
       }),
     ),
-  /** What would make it fit, tried on what is stored now. */
+  /** What would make it fit. */
   podFits: (id: number, key: string) =>
+    answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", at(podAt(id, key)))),
+  /** Carry out what would make it fit, or only say what would be written. */
+  fitApply: (id: number, key: string, { changes }: FitSuggestion, dry: boolean) =>
     answerOf(
-      client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
-        params: { path: podAt(id, key), query: { limit: 10 } },
+      client.POST("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
+        ...at(podAt(id, key)),
+        body: {
+          changes: changes.map(({ kind, field, new: to, node }) => ({ kind, field, new: to, node })),
+          dry_run: dry,
+        },
       }),
+    ),
+  /** What would make all pods of a workload fit that have no node. */
+  workloadFits: (id: number, kind: string, key: string) =>
+    answerOf(
+      client.GET(
+        "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits",
+        at({ kind, ...podAt(id, key) }),
+      ),
     ),
   /** Why it has no node: of its record, or of its last attempt made again. */
   podWhy: (id: number, key: string, again: boolean) =>

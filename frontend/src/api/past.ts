@@ -29,10 +29,12 @@ export const WITH_AT = {
   "/api/clusters/{cluster_id}/pending/pods": true,
   "/api/clusters/{cluster_id}/pods/{namespace}/{name}": true,
   "/api/clusters/{cluster_id}/pods/{namespace}/{name}/attempts": true,
+  "/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits": true,
   "/api/clusters/{cluster_id}/pods/{namespace}/{name}/history": true,
   "/api/clusters/{cluster_id}/snapshot": true,
   "/api/clusters/{cluster_id}/snapshot/columns": true,
   "/api/clusters/{cluster_id}/summary": true,
+  "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits": true,
 } as const satisfies Record<WithAt, true>;
 
 /** The one that says itself which moment it reads: the socket's is the present while the past is still shown. */

@@ -711,12 +711,17 @@ export interface paths {
         };
         /**
          * Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
-         * @description It is tried on what is stored now. 422 for a pod that has a node or that this scheduler does not try, 429 where
-         *     four requests are in the past already.
+         * @description It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
+         *     does not try, 429 where four requests are in the past already.
          */
         readonly get: operations["PodFits_get"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Carry out what would make a pod fit, by requests to the API server, all in one transaction.
+         * @description It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
+         *     deleted and created; 422 where a controller makes it, and for what is not written here.
+         */
+        readonly post: operations["PodFits_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1069,6 +1074,26 @@ export interface paths {
         };
         /** Read a workload: its manifest, conditions, ReplicaSets or Jobs, its pods, and why some are not ready. */
         readonly get: operations["Workload_get"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Say what would let all pods of a workload that have no node be placed together, at most 100 of them.
+         * @description As for one pod; `places` says where each would be. 422 where none of its pods waits for a node.
+         */
+        readonly get: operations["OwnerFits_get"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2824,14 +2849,30 @@ export interface components {
             /** @description the preemptor fits beside it when the other victims go */
             readonly needless: boolean;
         };
+        /** @description What was written, or would be. */
+        readonly FitApplied: {
+            /** @description that the pod gets then */
+            readonly node: string;
+            readonly writes: readonly components["schemas"]["FitWrite"][];
+        };
+        /** @description The suggestion that is to be carried out. */
+        readonly FitApply: {
+            /** @description all of it, in order, as it was told */
+            readonly changes: readonly components["schemas"]["FitWanted"][];
+            /**
+             * @description only say what would be written
+             * @default false
+             */
+            readonly dry_run?: boolean;
+        };
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
             /**
-             * @description gate: lifted; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway; hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted; addNode: one like the node `new`
+             * @description gate: lifted; quota: enlarged, before the pods are created; uncordon: the node; maxSkew: raised; toleration: added; request: lowered; nodeSelector: a label dropped; nodeAffinity: a requirement dropped, or all of it preferred; spread: ScheduleAnyway; devices: fewer of a claim; deviceClass, storageClass: another one of a claim; claim: another one; hostPort: dropped; podAffinity, podAntiAffinity: a term preferred; relabel: the node; evict: `pods` of the node; priority: raised, so that others are preempted; addNode: one like the node `new`
              * @enum {unknown}
              */
-            readonly kind: "addNode" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "relabel" | "request" | "spread" | "toleration" | "uncordon";
-            /** @description path in the manifest of the pod, or of `node` where that is given */
+            readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
+            /** @description path in the manifest of the pod, or of `node` or `of` where that is given */
             readonly field: string;
             /** @description empty: not there */
             readonly old: string;
@@ -2843,6 +2884,16 @@ export interface components {
             readonly step: string;
             /** @description namespace/name */
             readonly pods: readonly string[];
+            /** @description further nodes that are changed likewise, for pods of an owner together */
+            readonly more: readonly string[];
+            /** @description kind/name of another object that is changed: a claim, or a quota */
+            readonly of: string;
+        };
+        /** @description A pod and its node. */
+        readonly FitPlace: {
+            /** @description namespace/name */
+            readonly pod: string;
+            readonly node: string;
         };
         /** @description What preemption would take for the pod as it is. */
         readonly FitPreemption: {
@@ -2854,6 +2905,8 @@ export interface components {
         };
         /** @description How much is wanted, and what it costs. */
         readonly FitsQuery: {
+            /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+            readonly at?: string;
             /** @description points that differ from the table: evict=10,relabel=5 */
             readonly costs?: string;
             /**
@@ -2876,17 +2929,44 @@ export interface components {
             readonly victims: readonly string[];
             /** @description disruptions by preemption that budgets do not allow */
             readonly violations: number;
+            /** @description of several pods, the nodes that they got one after another */
+            readonly places: readonly components["schemas"]["FitPlace"][];
         };
-        /** @description What would make a pod fit. */
-        readonly PodFits: {
+        /** @description A change of a suggestion. */
+        readonly FitWanted: {
+            /** @enum {unknown} */
+            readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
+            /** @default  */
+            readonly field?: string;
+            /** @default  */
+            readonly new?: string;
+            /** @default  */
+            readonly node?: string;
+        };
+        /** @description A request to the API server. */
+        readonly FitWrite: {
+            /** @enum {unknown} */
+            readonly verb: "create" | "delete" | "evict" | "patch";
+            readonly kind: string;
+            /** @description empty: of the cluster */
             readonly namespace: string;
             readonly name: string;
+        };
+        /** @description What would make a pod fit, or all pods of an owner that have no node. */
+        readonly PodFits: {
+            readonly namespace: string;
+            /** @description of the pod, or the owner */
+            readonly name: string;
+            /** @description namespace/name of those that are to be placed, in the order of their turns */
+            readonly pods: readonly string[];
             /** @description position of the change log that it was tried at */
             readonly rv: number;
             /** @description of the cluster */
             readonly nodes: number;
-            /** @description that the pod gets as it is; empty: none */
+            /** @description that the pod gets as it is; empty: none, or that one of several pods gets none */
             readonly node: string;
+            /** @description of several pods, those that get a node as they are, up to one that does not */
+            readonly places: readonly components["schemas"]["FitPlace"][];
             /** @description it has gates, and is not tried while it has */
             readonly is_gated: boolean;
             /** @description null: none, or the pod needs none */
@@ -4664,10 +4744,15 @@ export type PodEvicted = components['schemas']['PodEvicted'];
 export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
 export type Preempting = components['schemas']['Preempting'];
 export type TriedPod = components['schemas']['TriedPod'];
+export type FitApplied = components['schemas']['FitApplied'];
+export type FitApply = components['schemas']['FitApply'];
 export type FitChange = components['schemas']['FitChange'];
+export type FitPlace = components['schemas']['FitPlace'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
 export type FitSuggestion = components['schemas']['FitSuggestion'];
+export type FitWanted = components['schemas']['FitWanted'];
+export type FitWrite = components['schemas']['FitWrite'];
 export type PodFits = components['schemas']['PodFits'];
 export type History = components['schemas']['History'];
 export type HistoryDifference = components['schemas']['HistoryDifference'];
@@ -5563,6 +5648,8 @@ export interface operations {
     readonly Fits_post: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description points that differ from the table: evict=10,relabel=5 */
                 readonly costs?: string;
                 /** @description suggestions */
@@ -6589,6 +6676,8 @@ export interface operations {
     readonly PodFits_get: {
         readonly parameters: {
             readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
                 /** @description points that differ from the table: evict=10,relabel=5 */
                 readonly costs?: string;
                 /** @description suggestions */
@@ -6610,6 +6699,42 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodFits"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly PodFits_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FitApply"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FitApplied"];
                 };
             };
             /** @description Refused */
@@ -7452,6 +7577,46 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["WorkloadDetail"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly OwnerFits_get: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description the past: a position of both logs (120.4711), a time of the cluster's clock (2026-11-25T22:55:00Z; without a zone UTC), or how long ago by that clock (30s ago, 10m ago, 2h ago, 3d ago) */
+                readonly at?: string;
+                /** @description points that differ from the table: evict=10,relabel=5 */
+                readonly costs?: string;
+                /** @description suggestions */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PodFits"];
                 };
             };
             /** @description Refused */

@@ -2,9 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { FitChange } from "../contract/api.gen";
 import { FITS } from "../views/__fixtures__/fits";
 import { written } from "../views/__fixtures__/written";
-import { changeText, podsText, thenText } from "./fits";
+import { changeText, namesText, thenText } from "./fits";
 
-const CHANGE: FitChange = { kind: "uncordon", field: "f", old: "a", new: "b", node: "n1", step: "", pods: [] };
+const CHANGE: FitChange = {
+  kind: "uncordon",
+  field: "f",
+  old: "a",
+  new: "b",
+  node: "n1",
+  step: "",
+  pods: [],
+  more: [],
+  of: "",
+};
 
 describe("what would make a pod fit", () => {
   it.each<[Partial<FitChange>, string]>([
@@ -19,6 +29,9 @@ describe("what would make a pod fit", () => {
     [{ kind: "relabel", new: "" }, "Take f off [n1]"],
     [{ kind: "evict", pods: ["d/x", "d/y"] }, "Evict pods from [n1]: d/x, d/y"],
     [{ kind: "addNode" }, "Add a node like [b]"],
+    [{ kind: "addNode", more: ["n2"] }, "Add 2 nodes like [b]"],
+    [{ kind: "quota", of: "ResourceQuota/q" }, "Set f of ResourceQuota/q to b instead of a"],
+    [{ more: ["n2", "n3"] }, "Uncordon n1, n2, n3"],
   ])("says each change: %j", (change, want) => {
     expect(written(changeText({ ...CHANGE, ...change }))).toBe(want);
   });
@@ -31,7 +44,14 @@ describe("what would make a pod fit", () => {
     expect(written(thenText(added as never))).toContain("Then on n1,");
   });
 
+  it("says where several pods would be", () => {
+    const places = ["n1", "n2", "n1"].map((node, i) => ({ pod: `d/${i}`, node }));
+    const found = { ...FITS.suggestions[0], places };
+    expect(written(thenText(found as never))).toBe("Then on n1 (2), n2. Cost 20.");
+    expect(written(thenText({ ...found, victims: ["d/x"] } as never))).toContain("n2; these go: d/x.");
+  });
+
   it("names a few pods", () => {
-    expect(podsText(["1", "2", "3", "4", "5", "6", "7"])).toBe("1, 2, 3, 4, 5, +2");
+    expect(namesText(["1", "2", "3", "4", "5", "6", "7"])).toBe("1, 2, 3, 4, 5, +2");
   });
 });

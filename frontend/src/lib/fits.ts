@@ -1,9 +1,9 @@
 /** What would make a pod fit, in sentences. */
-import type { FitChange, FitSuggestion } from "../contract/api.gen";
-import { i18n, type TextKey } from "../i18n/index.svelte";
+import type { FitChange, FitPlace, FitSuggestion, FitWrite } from "../contract/api.gen";
+import { i18n, type TextKey, t } from "../i18n/index.svelte";
 import { type Sentence, sentence } from "./amounts";
 
-const MOST_PODS = 5;
+const MOST_NAMED = 5;
 const TEXTS = {
   gate: "fits.gate",
   uncordon: "fits.uncordon",
@@ -13,6 +13,11 @@ const TEXTS = {
   nodeSelector: "fits.drop",
   nodeAffinity: "fits.drop",
   spread: "fits.number",
+  quota: "fits.numberOf",
+  devices: "fits.numberOf",
+  deviceClass: "fits.numberOf",
+  storageClass: "fits.numberOf",
+  claim: "fits.number",
   hostPort: "fits.drop",
   podAffinity: "fits.prefer",
   podAntiAffinity: "fits.prefer",
@@ -27,28 +32,54 @@ export function changeText(change: FitChange): Sentence {
   let key: TextKey = TEXTS[change.kind];
   if (change.kind === "nodeAffinity" && change.new === "preferred") key = "fits.prefer";
   if (change.kind === "relabel" && !change.new) key = "fits.unlabel";
+  if (change.kind === "addNode" && change.more.length) key = "fits.addNodes";
   return sentence(key, {
     field: change.field,
+    of: change.of,
     old: change.old,
     new: change.kind === "addNode" ? { node: change.new } : change.new,
-    node: { node: change.node },
-    pods: podsText(change.pods),
+    node: change.more.length ? namesText([change.node, ...change.more]) : { node: change.node },
+    nodes: change.more.length + 1,
+    pods: namesText(change.pods),
   });
 }
 
 /** Where the pod would be, and who would have to go. */
 export function thenText(found: FitSuggestion): Sentence {
+  if (found.places.length) {
+    const together = found.victims.length ? "fits.thenPlacesVictims" : "fits.thenPlaces";
+    return sentence(together, {
+      places: placesText(found.places),
+      cost: found.cost,
+      pods: namesText(found.victims),
+    });
+  }
   const key = found.victims.length ? "fits.thenVictims" : "fits.then";
   const isNew = found.changes.some((each) => each.kind === "addNode");
   return sentence(key, {
     node: isNew ? found.node : { node: found.node },
     nodes: found.feasible,
     cost: found.cost,
-    pods: podsText(found.victims),
+    pods: namesText(found.victims),
   });
 }
 
-export function podsText(pods: readonly string[]): string {
-  const more = pods.length - MOST_PODS;
-  return pods.slice(0, MOST_PODS).join(", ") + (more > 0 ? `, +${i18n.number(more)}` : "");
+/** The nodes of several pods, each with how many it gets where these are more than one. */
+export function placesText(places: readonly FitPlace[]): string {
+  const counted = new Map<string, number>();
+  for (const { node } of places) counted.set(node, (counted.get(node) ?? 0) + 1);
+  return namesText([...counted].map(([node, pods]) => (pods > 1 ? `${node} (${i18n.number(pods)})` : node)));
+}
+
+/** What is written, in order. */
+export function writesText(writes: readonly FitWrite[]): string {
+  const said = writes.map(({ verb, kind, namespace, name }) =>
+    t(`fits.write.${verb}`, { what: `${kind} ${namespace ? `${namespace}/` : ""}${name}` }),
+  );
+  return said.join(" · ");
+}
+
+export function namesText(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return names.slice(0, MOST_NAMED).join(", ") + (more > 0 ? `, +${i18n.number(more)}` : "");
 }

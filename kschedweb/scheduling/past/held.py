@@ -157,8 +157,8 @@ class Held:
     def last_checkpoint(self, rv: int, seq: int) -> Place | None:
         return max((_place(row) for row in self._checkpoints if row.seq <= seq and row.rv <= rv), default=None)
 
-    def checkpoint_at(self, place: Place) -> tuple[int, datetime]:
-        return next((row.seq, row.at) for row in self._checkpoints if _place(row) == place)
+    def checkpoint_at(self, place: Place) -> tuple[int, datetime, int]:
+        return next((row.seq, row.at, row.config_version) for row in self._checkpoints if _place(row) == place)
 
     def checkpoint_by(self, at: datetime) -> tuple[int, int] | None:
         row = max((row for row in self._checkpoints if row.at <= at), key=lambda row: row.seq, default=None)

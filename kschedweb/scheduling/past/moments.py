@@ -61,7 +61,8 @@ class Moment:
 class ObjectsThen:
     """The objects of a cluster as they were, which may not be changed; `at` and `seq` as of a `Moment`.
 
-    `stepped_at`: when the last step was, in microseconds; 0 before the first.
+    `stepped_at`: when the last step was, in microseconds; 0 before the first. `config_version`: that of the step; None
+    before the first.
     """
 
     cluster_id: int
@@ -70,6 +71,7 @@ class ObjectsThen:
     seq: int
     stepped_at: int
     objects: Objects
+    config_version: int | None = None
 
     @property
     def without_engine(self) -> Moment:
@@ -128,8 +130,8 @@ def objects_then(
         kept = _kept.pop(cluster_id, None)
         objects = _objects(cluster_id, place.position.rv, kept)
         _keep(cluster_id, _Kept(None if kept is None else kept.walker, objects))
-        seq, stepped_at = _ended(cluster_id, place.target)
-        yield ObjectsThen(cluster_id, place.position, place.time, seq, stepped_at, objects)
+        seq, stepped_at, version = _ended(cluster_id, place.target)
+        yield ObjectsThen(cluster_id, place.position, place.time, seq, stepped_at, objects, version)
 
 
 @contextmanager
@@ -224,16 +226,18 @@ def _objects(cluster_id: int, rv: int, kept: _Kept | None) -> Objects:
     return objects
 
 
-def _ended(cluster_id: int, target: Place | None) -> tuple[int, int]:
-    """Where the engine log ended after a step, of which retention may have left a checkpoint only, and its time."""
+def _ended(cluster_id: int, target: Place | None) -> tuple[int, int, int | None]:
+    """Where the engine log ended after a step, of which retention may have left a checkpoint only, its time, and its
+    version of the configuration.
+    """
     if target is None:
-        return 0, 0
+        return 0, 0, None
     store = stores.of(cluster_id)
     step = store.step(target)
     if step is not None:
-        return step.seq_to, step.now_us
-    seq, at = store.checkpoint_at(target)
-    return seq, microseconds(at)
+        return step.seq_to, step.now_us, step.config_version
+    seq, at, version = store.checkpoint_at(target)
+    return seq, microseconds(at), version
 
 
 def _keep(cluster_id: int, made: _Kept) -> None:

@@ -76,8 +76,10 @@ class Store(Protocol):
     def last_checkpoint(self, rv: int, seq: int) -> Place | None:
         """Of the newest one at a position, whatever is in it."""
 
-    def checkpoint_at(self, place: Place) -> tuple[int, datetime]:
-        """Where the engine log stood at the one that was written after a step, and when that was."""
+    def checkpoint_at(self, place: Place) -> tuple[int, datetime, int]:
+        """Where the engine log stood at the one that was written after a step, when that was, and the version of the
+        configuration.
+        """
 
     def checkpoint_by(self, at: datetime) -> tuple[int, int] | None:
         """Where the newest one by a time stands: (rv of its objects, seq)."""
@@ -237,9 +239,9 @@ class Tables:
         rows = Checkpoint.objects.filter(cluster_id=self._id, seq__lte=seq, rv__lte=rv)
         return rows.order_by("-run", "-step").values_list("run", "step").first()
 
-    def checkpoint_at(self, place: Place) -> tuple[int, datetime]:
+    def checkpoint_at(self, place: Place) -> tuple[int, datetime, int]:
         rows = Checkpoint.objects.filter(cluster_id=self._id, run=place[0], step=place[1])
-        found: tuple[int, datetime] = rows.values_list("seq", "at").get()
+        found: tuple[int, datetime, int] = rows.values_list("seq", "at", "config_version").get()
         return found
 
     def checkpoint_by(self, at: datetime) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from kschedweb.scheduling.past.why import Told
 from kschedweb.traces import adapters
 from scheduler_core.api.times import moment_of
 from scheduler_core.explain.evicted import Cost, Evicting, LowerPod
-from scheduler_core.explain.fits.changes import Suggestion
+from scheduler_core.explain.fits.changes import Place, Suggestion
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.amounts import Amounts
 from scheduler_core.model.effects import PreemptionRecord, ScoreRows
@@ -220,9 +220,11 @@ def fits_view(told: FitsTold) -> views.PodFits:
     return views.PodFits(
         namespace=told.namespace,
         name=told.name,
+        pods=told.pods,
         rv=told.rv,
         nodes=found.nodes,
         node=found.node,
+        places=_places(found.places),
         is_gated=found.is_gated,
         preemption=None if found.preemption is None else views.view_of(views.FitPreemption, found.preemption),
         suggestions=list(map(_suggestion, found.suggestions)),
@@ -234,7 +236,9 @@ def fits_view(told: FitsTold) -> views.PodFits:
 def _suggestion(found: Suggestion) -> views.FitSuggestion:
     return views.FitSuggestion(
         changes=[
-            views.FitChange(each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods)
+            views.FitChange(
+                each.kind.value, each.field, each.old, each.new, each.node, each.step, each.pods, each.more, each.of
+            )
             for each in found.changes
         ],
         node=found.node,
@@ -242,7 +246,12 @@ def _suggestion(found: Suggestion) -> views.FitSuggestion:
         cost=found.cost,
         victims=found.victims,
         violations=found.violations,
+        places=_places(found.places),
     )
+
+
+def _places(found: Sequence[Place]) -> list[views.FitPlace]:
+    return [views.FitPlace(pod, node) for pod, node in found]
 
 
 def _waits(waiting: Waiting) -> views.PodWaits:

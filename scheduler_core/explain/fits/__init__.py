@@ -2,6 +2,7 @@
 
 changes   what a change is, what it costs, and what the cluster is with it
 tries     an engine's cycles with changes, which are undone
-pod_fields, nodes, evictions    what can be changed at all, and by how much
+pod_fields, claims, nodes, evictions, quotas    what can be changed at all, and by how much
+smallest  numbers and lists that are no larger than is enough
 search    one change that is enough, else two
 """

@@ -11,6 +11,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.explain.fits.changes import Change, Kind, World
+from scheduler_core.explain.fits.smallest import fewest
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.node_info import NodeInfo
@@ -29,29 +30,71 @@ MOST_TOLD: Final = 3  # of these, those where the fewest pods go
 HIGHEST_PRIORITY: Final = 1_000_000_000  # that users may give
 
 
+Found = tuple[NodeInfo, list[Pod]]
+"""A node, and who would have to leave it."""
+
+
 def evictions(engine: Engine, tries: Tries, world: World) -> list[Change]:
-    """Pods of one node to evict, as few as are enough, without more disruptions than budgets allow."""
-    cycle = tries.refused(world)
-    if cycle is None:
-        return []
-    statuses, order = cycle.diagnosis.node_to_status, cycle.view.order.names
-    helped = [cycle.view.infos[node] for node in statuses.nodes_with_code(Code.Unschedulable, order).tolist()]
+    """Pods of one node to evict, as few as are enough, without more disruptions than budgets allow.
+
+    For pods of an owner together: of several nodes, those of one node for each that finds no room.
+    """
     listed = cast(Sequence[PodDisruptionBudget], engine.store.list(PodDisruptionBudget.kind))
     budgets = [Budget.of(each) for each in listed]
-    found: list[tuple[NodeInfo, list[Pod]]] = []
-    for info in sorted(helped, key=lambda info: _lack(world.pod, info))[:MOST_NODES]:
-        pods = _OnNode(cycle, info, engine.now).fewest(budgets)
-        if pods:
-            found.append((info, pods))
-    found.sort(key=lambda each: (len(each[1]), sum(pod.priority for pod in each[1])))
-    return [_evicted(info, pods) for info, pods in found[:MOST_TOLD]]
+    if world.others:
+        return _on_several(engine, tries, world, budgets)
+    found = _on_one(engine, tries, world, budgets)
+    return [_evicted(pods) for _, pods in found[:MOST_TOLD]]
 
 
-def _evicted(info: NodeInfo, pods: Sequence[Pod]) -> Change:
-    def edit(world: World) -> World:
-        return replace(world, gone=(*world.gone, *pods))
+def _on_one(engine: Engine, tries: Tries, world: World, budgets: Sequence[Budget]) -> list[Found]:
+    """Those of one node that make room for the first pod that has none, the fewest first."""
+    found: list[Found] = []
+    with tries.refusing(world) as cycle:
+        if cycle is None or cycle.view is None:
+            return []
+        statuses, order = cycle.diagnosis.node_to_status, cycle.view.order.names
+        helped = [cycle.view.infos[node] for node in statuses.nodes_with_code(Code.Unschedulable, order).tolist()]
+        stay = frozenset(pod.uid for pod in world.pods)
+        for info in sorted(helped, key=lambda info: _lack(cycle.pod, info))[:MOST_NODES]:
+            pods = _OnNode(cycle, info, engine.now, stay).fewest(budgets)
+            if pods:
+                found.append((info, pods))
+    return sorted(found, key=lambda each: (len(each[1]), sum(pod.priority for pod in each[1])))
 
-    return Change(Kind.EVICT, "", "", "", edit, node=info.name, pods=tuple(pod.key for pod in pods))
+
+def _on_several(engine: Engine, tries: Tries, world: World, budgets: Sequence[Budget]) -> list[Change]:
+    gone: list[Pod] = []
+    for _ in world.pods:
+        found = _on_one(engine, tries, _without(world, gone), [_paid(each, gone) for each in budgets])
+        if not found:
+            break
+        gone += found[0][1]
+    kept = fewest(gone, lambda some: bool(tries.placed(_without(world, some))))
+    return [_evicted(kept)] if kept else []
+
+
+def _without(world: World, pods: Sequence[Pod]) -> World:
+    return replace(world, gone=(*world.gone, *pods))
+
+
+def _paid(budget: Budget, gone: Sequence[Pod]) -> Budget:
+    """With these gone already."""
+    return replace(budget, disruptions_allowed=budget.disruptions_allowed - sum(map(budget.counts, gone)))
+
+
+def _evicted(pods: Sequence[Pod]) -> Change:
+    nodes = list(dict.fromkeys(pod.spec.node_name for pod in pods))
+    return Change(
+        Kind.EVICT,
+        "",
+        "",
+        "",
+        lambda world: _without(world, pods),
+        node=nodes[0],
+        pods=tuple(pod.key for pod in pods),
+        more=tuple(nodes[1:]),
+    )
 
 
 def _lack(pod: Pod, info: NodeInfo) -> Fraction:
@@ -67,8 +110,10 @@ def _lack(pod: Pod, info: NodeInfo) -> Fraction:
 class _OnNode:
     """A node's copy in a cycle, pods coming and going."""
 
-    def __init__(self, cycle: Cycle, info: NodeInfo, now: int) -> None:
+    def __init__(self, cycle: Cycle, info: NodeInfo, now: int, stay: frozenset[str]) -> None:
+        """`stay`: uids of pods that are not thought of."""
         self._cycle = cycle
+        self._stay = stay
         self._now = now
         self._state: CycleState = cycle.state.clone()
         self._info = info.copy()
@@ -76,7 +121,7 @@ class _OnNode:
     def fewest(self, budgets: Sequence[Budget]) -> list[Pod]:
         """One pod where one is enough, the least important first; else few. Nothing where none are enough."""
         priority = self._cycle.pod.priority
-        lower = [info for info in self._info.pods if info.pod.priority <= priority and _can_go(info.pod)]
+        lower = [info for info in self._info.pods if self._may_go(info.pod, priority)]
         lower.sort(key=lambda info: importance(info.pod, self._now))
         _, allowed = split_by_budget(lower, budgets)
         if not allowed or not all(map(self._remove, allowed)) or not self._fits():
@@ -86,6 +131,9 @@ class _OnNode:
                 continue
             return [info.pod]
         return [info.pod for info in allowed if not self._stays(info)]
+
+    def _may_go(self, pod: Pod, priority: int) -> bool:
+        return pod.priority <= priority and pod.uid not in self._stay and _can_go(pod)
 
     def _stays_but(self, alone: PodInfo, allowed: Sequence[PodInfo]) -> bool:
         """Whether the pod fits with all of them there but this one; they are off again afterwards."""

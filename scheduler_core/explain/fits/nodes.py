@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count, islice
 from typing import Final
 
 import msgspec
 
-from scheduler_core.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, Toleration
+from scheduler_core.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleration
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resources import CPU, MEMORY, amount
@@ -16,6 +17,7 @@ from scheduler_core.api.selectors import int64_of, parse_node_term, required_nod
 from scheduler_core.config import names
 from scheduler_core.explain.fits.changes import Change, Edit, Kind, World, edited, labelled
 from scheduler_core.explain.fits.pod_fields import Relaxation, is_of_kubernetes, required_terms
+from scheduler_core.explain.fits.smallest import fewest, least
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
@@ -38,10 +40,9 @@ def relaxations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
             return world.with_spec(tolerations=(*(world.pod.spec.tolerations or ()), _PAST_CORDONS))
 
         def uncordon(tries: Tries, world: World) -> Sequence[Change]:
-            node = by_name.get(tries.placed(past(world)))
-            if node is None or not node.spec.unschedulable:
-                return ()
-            return (Change(Kind.UNCORDON, "spec.unschedulable", "true", "", _uncordoned(node), node=node.name),)
+            nodes = [by_name[name] for name in tries.nodes(past(world)) if by_name[name].spec.unschedulable]
+            kept = _as_few(tries, world, nodes, _uncordoned)
+            return _of_all(kept, _uncordoning)
 
         yield Relaxation(frozenset({names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION}), past, uncordon)
     for key, value in (pod.spec.node_selector or {}).items():
@@ -49,6 +50,40 @@ def relaxations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
             yield _labelled_for(key, value, by_name)
     if required_terms(pod) is not None:
         yield _labelled_for_terms(by_name)
+
+
+def _as_few(tries: Tries, world: World, nodes: Sequence[Node], edit_of: Callable[[Node], Edit]) -> Sequence[Node]:
+    """Of the nodes as few as are enough when each is changed; a single one is not tried here."""
+    if len(nodes) < 2:
+        return nodes
+
+    def is_enough(some: Sequence[Node]) -> bool:
+        return bool(tries.placed(_all_of([edit_of(node) for node in some])(world)))
+
+    return fewest(nodes, is_enough)
+
+
+def _of_all(nodes: Sequence[Node], change_of: Callable[[Node], Change]) -> Sequence[Change]:
+    """The change of the first node, which changes the others as well; none where there is no node."""
+    changes = [change_of(node) for node in nodes]
+    if len(changes) < 2:
+        return changes
+    old = changes[0].old if all(each.old == changes[0].old for each in changes) else ""
+    edit = _all_of([each.edit for each in changes])
+    return (replace(changes[0], old=old, edit=edit, more=tuple(each.node for each in changes[1:])),)
+
+
+def _all_of(edits: Sequence[Edit]) -> Edit:
+    def edit(world: World) -> World:
+        for each in edits:
+            world = each(world)
+        return world
+
+    return edit
+
+
+def _uncordoning(node: Node) -> Change:
+    return Change(Kind.UNCORDON, "spec.unschedulable", "true", "", _uncordoned(node), node=node.name)
 
 
 def _uncordoned(node: Node) -> Edit:
@@ -68,6 +103,9 @@ def _labelled_for(key: str, value: str, by_name: dict[str, Node]) -> Relaxation:
         return _unspread(world.with_spec(node_selector=left or None))
 
     def relabel(tries: Tries, world: World) -> Sequence[Change]:
+        if world.others:
+            asked = [by_name[name] for name in tries.nodes(without(world)) if by_name[name].labels.get(key) != value]
+            return _relabelled_as_few(tries, world, asked, key, value)
         for node in _best_first(tries, without(world), by_name)[:MOST_TRIED]:
             change = _relabelled(node, key, value)
             if node.labels.get(key) != value and tries.placed(change.edit(world)):
@@ -102,6 +140,9 @@ def _labelled_for_terms(by_name: dict[str, Node]) -> Relaxation:
 
     def relabel(tries: Tries, world: World) -> Sequence[Change]:
         terms, tried = required_terms(world.pod), 0
+        if world.others:
+            nodes = [by_name[name] for name in tries.nodes(without(world))]
+            return _relabelled_for_some_term(tries, world, terms, nodes)
         for node in _best_first(tries, without(world), by_name)[:MOST_LABELLED]:
             for term in terms.node_selector_terms if terms is not None else ():
                 missing = _missing(term, node)
@@ -116,6 +157,29 @@ def _labelled_for_terms(by_name: dict[str, Node]) -> Relaxation:
         return ()
 
     return Relaxation(frozenset({names.NODE_AFFINITY}), without, relabel)
+
+
+def _relabelled_as_few(
+    tries: Tries, world: World, nodes: Sequence[Node], key: str, value: str | None
+) -> Sequence[Change]:
+    kept = _as_few(tries, world, nodes, lambda node: _relabelled(node, key, value).edit)
+    return _of_all(kept, lambda node: _relabelled(node, key, value))
+
+
+def _relabelled_for_some_term(
+    tries: Tries, world: World, terms: NodeSelector | None, nodes: Sequence[Node]
+) -> Sequence[Change]:
+    """The first term that holds of all nodes with one and the same label more, less or other."""
+    for term in terms.node_selector_terms if terms is not None else ():
+        lacking = [(node, missing) for node in nodes if (missing := _missing(term, node))]
+        labels = {_label_for(missing[0], node) if len(missing) == 1 else None for node, missing in lacking}
+        label = labels.pop() if len(labels) == 1 else None
+        if label is None or is_of_kubernetes(label[0]):
+            continue
+        found = _relabelled_as_few(tries, world, [node for node, _ in lacking], *label)
+        if found:
+            return found
+    return ()
 
 
 def _missing(term: NodeSelectorTerm, node: Node) -> list[NodeSelectorRequirement]:
@@ -163,18 +227,26 @@ def _relabelled(node: Node, key: str, value: str | None) -> Change:
 
 def additions(tries: Tries, world: World, infos: Sequence[NodeInfo]) -> Iterator[Change]:
     """A node like one that is there, without pods and cordon: the smallest shapes with which the pod fits."""
-    found = 0
+    found, most = 0, len(world.pods)
     for template in _shapes(world.pod, infos)[:MOST_SHAPES]:
-        node = _like(template, {info.name for info in infos})
+        nodes = _like(template, {info.name for info in infos}, most)
 
-        def edit(given: World, node: Node = node) -> World:
-            return replace(given, added=(*given.added, node))
+        def is_enough(number: int, nodes: Sequence[Node] = nodes) -> bool:
+            return bool(tries.placed(_added(nodes[:number])(world)))
 
-        if tries.placed(edit(world)) == node.name:
-            yield Change(Kind.ADD_NODE, "", "", template.name, edit, node=node.name)
+        number = least(1, is_enough, most)
+        if number is not None:
+            names = [node.name for node in nodes[:number]]
+            yield Change(
+                Kind.ADD_NODE, "", "", template.name, _added(nodes[:number]), node=names[0], more=tuple(names[1:])
+            )
             found += 1
             if found == _ENOUGH_SHAPES:
                 return
+
+
+def _added(nodes: Sequence[Node]) -> Edit:
+    return lambda world: replace(world, added=(*world.added, *nodes))
 
 
 def _shapes(pod: Pod, infos: Sequence[NodeInfo]) -> list[Node]:
@@ -198,8 +270,13 @@ def _size(node: Node) -> tuple[int, int, str]:
     return cpu, memory, node.name
 
 
-def _like(template: Node, taken: set[str]) -> Node:
-    number = next(number for number in range(1, len(taken) + 2) if f"{template.name}-new-{number}" not in taken)
+def _like(template: Node, taken: set[str], most: int) -> list[Node]:
+    """So many new ones, with names that nobody has."""
+    free = (number for number in count(1) if f"{template.name}-new-{number}" not in taken)
+    return [_new(template, number) for number in islice(free, most)]
+
+
+def _new(template: Node, number: int) -> Node:
     name = f"{template.name}-new-{number}"
     labels = {**template.labels, HOST: name} if HOST in template.labels else dict(template.labels)
     metadata = msgspec.structs.replace(template.metadata, name=name, uid=f"{template.uid}-new-{number}", labels=labels)

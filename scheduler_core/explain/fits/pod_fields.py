@@ -21,10 +21,11 @@ from scheduler_core.api.affinity import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from scheduler_core.api.pod import Pod
+from scheduler_core.api.pod import Pod, PodSpec
 from scheduler_core.config import names
 from scheduler_core.explain.fits.changes import Change, Edit, Kind, World
 from scheduler_core.explain.fits.requests import lowered, request_edits
+from scheduler_core.explain.fits.smallest import least
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.plugins.helpers import HARD_TAINT_EFFECTS, is_tolerated
@@ -61,12 +62,14 @@ def relaxations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
     yield from _host_ports(pod)
 
 
-def gates(pod: Pod) -> tuple[Change, ...]:
-    """The gates of the pod lifted, one by one."""
-    return tuple(
-        Change(Kind.GATE, f"spec.schedulingGates[{index}]", gate.name, "", _lift(gate.name))
-        for index, gate in enumerate(pod.spec.scheduling_gates or ())
-    )
+def gates(pods: Sequence[Pod]) -> tuple[Change, ...]:
+    """The gates of the pods lifted, one by one."""
+    found: dict[str, Change] = {}
+    for pod in pods:
+        for index, gate in enumerate(pod.spec.scheduling_gates or ()):
+            change = Change(Kind.GATE, f"spec.schedulingGates[{index}]", gate.name, "", _lift(gate.name))
+            found.setdefault(gate.name, change)
+    return tuple(found.values())
 
 
 def is_of_kubernetes(label: str) -> bool:
@@ -76,14 +79,14 @@ def is_of_kubernetes(label: str) -> bool:
 
 
 def _lift(gate: str) -> Edit:
-    def edit(world: World) -> World:
-        left = tuple(each for each in world.pod.spec.scheduling_gates or () if each.name != gate)
-        return world.with_spec(scheduling_gates=left or None)
+    def lifted(spec: PodSpec) -> PodSpec:
+        left = tuple(each for each in spec.scheduling_gates or () if each.name != gate)
+        return changed(spec, scheduling_gates=left or None)
 
-    return edit
+    return lambda world: world.of_each(lambda spec: bool(spec.scheduling_gates), lifted)
 
 
-def _as_it_is(change: Change, *plugins: str) -> Relaxation:
+def as_it_is(change: Change, *plugins: str) -> Relaxation:
     """A change that cannot be smaller."""
     return Relaxation(frozenset(plugins), change.edit, lambda _tries, _world: (change,))
 
@@ -121,7 +124,7 @@ def _tolerations(pod: Pod, infos: Sequence[NodeInfo]) -> Iterator[Relaxation]:
             return world.with_spec(tolerations=(*(world.pod.spec.tolerations or ()), added))
 
         change = Change(Kind.TOLERATION, "spec.tolerations", "", taint_text(taint), edit)
-        yield _as_it_is(change, names.TAINT_TOLERATION)
+        yield as_it_is(change, names.TAINT_TOLERATION)
 
 
 def _node_rules(pod: Pod) -> Iterator[Relaxation]:
@@ -131,7 +134,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
             left = {name: value for name, value in (world.pod.spec.node_selector or {}).items() if name != key}
             return world.with_spec(node_selector=left or None)
 
-        yield _as_it_is(Change(Kind.NODE_SELECTOR, f"spec.nodeSelector.{key}", value, "", without), names.NODE_AFFINITY)
+        yield as_it_is(Change(Kind.NODE_SELECTOR, f"spec.nodeSelector.{key}", value, "", without), names.NODE_AFFINITY)
     required = required_terms(pod)
     if required is None:
         return
@@ -144,7 +147,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
             for place, asked in enumerate(listed):
                 left = (*listed[:place], *listed[place + 1 :])
                 word = "matchExpressions" if name == "match_expressions" else "matchFields"
-                yield _as_it_is(
+                yield as_it_is(
                     Change(
                         Kind.NODE_AFFINITY,
                         f"{path}.nodeSelectorTerms[{index}].{word}[{place}]",
@@ -154,7 +157,7 @@ def _node_rules(pod: Pod) -> Iterator[Relaxation]:
                     ),
                     names.NODE_AFFINITY,
                 )
-    yield _as_it_is(Change(Kind.NODE_AFFINITY, path, "required", "preferred", _prefer_nodes), names.NODE_AFFINITY)
+    yield as_it_is(Change(Kind.NODE_AFFINITY, path, "required", "preferred", _prefer_nodes), names.NODE_AFFINITY)
 
 
 def required_terms(pod: Pod) -> NodeSelector | None:
@@ -194,13 +197,13 @@ def _pod_rules(pod: Pod) -> Iterator[Relaxation]:
             def soften(world: World, name: str = name, term: PodAffinityTerm = term) -> World:
                 affinity = world.pod.spec.affinity or Affinity()
                 rules: PodAffinity = getattr(affinity, name)
-                left = tuple(each for each in _required_of(world.pod, name) if each is not term)
+                left = tuple(each for each in _required_of(world.pod, name) if each != term)
                 soft = rules.preferred_during_scheduling_ignored_during_execution or ()
                 kept = PodAffinity(left or None, (*soft, WeightedPodAffinityTerm(_SOFT_WEIGHT, term)))
                 return world.with_spec(affinity=changed(affinity, **{name: kept}))
 
             path = f"spec.affinity.{word}.requiredDuringSchedulingIgnoredDuringExecution[{index}]"
-            yield _as_it_is(Change(kind, path, "required", "preferred", soften), names.INTER_POD_AFFINITY)
+            yield as_it_is(Change(kind, path, "required", "preferred", soften), names.INTER_POD_AFFINITY)
 
 
 def _required_of(pod: Pod, name: str) -> tuple[PodAffinityTerm, ...]:
@@ -230,7 +233,7 @@ def _spread(pod: Pod) -> Iterator[Relaxation]:
             def skewed(skew: int) -> Edit:
                 return lambda given: _with_constraint(given, index, max_skew=skew)
 
-            skew = _least(old + 1, lambda skew: bool(tries.feasible(skewed(skew)(world))), _most_pods(tries))
+            skew = least(old + 1, lambda skew: bool(tries.feasible(skewed(skew)(world))), _most_pods(tries))
             if skew is None:
                 return (soft,)
             share = min(Fraction(skew - old, old), Fraction(1))
@@ -251,20 +254,6 @@ def _most_pods(tries: Tries) -> int:
     return min(sum(len(info.pods) for info in tries.infos) + 1, _MOST_SKEW)
 
 
-def _least(first: int, is_enough: Callable[[int], bool], most: int) -> int | None:
-    """The least number from the first on that is enough, where more of it always is; None: `most` is not."""
-    below, above, step = first - 1, first, 1
-    while not is_enough(above):
-        if above >= most:
-            return None
-        below, step = above, step * 2
-        above = min(above + step, most)
-    while above - below > 1:
-        middle = (above + below) // 2
-        below, above = (below, middle) if is_enough(middle) else (middle, above)
-    return above
-
-
 def _host_ports(pod: Pod) -> Iterator[Relaxation]:
     for name, word in (("containers", "containers"), ("init_containers", "initContainers")):
         for at, container in enumerate(getattr(pod.spec, name) or ()):
@@ -280,4 +269,4 @@ def _host_ports(pod: Pod) -> Iterator[Relaxation]:
                     return world.with_spec(**{name: tuple(listed)})
 
                 path = f"spec.{word}[{at}].ports[{place}].hostPort"
-                yield _as_it_is(Change(Kind.HOST_PORT, path, str(port.host_port), "", drop), names.NODE_PORTS)
+                yield as_it_is(Change(Kind.HOST_PORT, path, str(port.host_port), "", drop), names.NODE_PORTS)

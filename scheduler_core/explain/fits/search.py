@@ -12,9 +12,8 @@ from itertools import combinations, islice
 from typing import Final
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.explain import pending
-from scheduler_core.explain.fits import evictions, nodes, pod_fields
-from scheduler_core.explain.fits.changes import COSTS, Change, Kind, Suggestion, World, cost_of
+from scheduler_core.explain.fits import claims, evictions, nodes, pod_fields
+from scheduler_core.explain.fits.changes import COSTS, Change, Kind, Place, Suggestion, World, cost_of
 from scheduler_core.explain.fits.pod_fields import Relaxation
 from scheduler_core.explain.fits.tries import Tries
 from scheduler_core.model.node_info import NodeInfo
@@ -41,6 +40,7 @@ class Fits:
     """`node`: that the pod gets as it is, empty where it gets none; then what would make it fit, the cheapest first.
 
     `is_gated`: it is not even tried. `nodes`: how many there are; `tried`: cycles that were made for all this.
+    `places`: of several pods the nodes that they get as they are, one after another, until one gets none.
     """
 
     node: str
@@ -49,31 +49,43 @@ class Fits:
     preemption: Preemption | None
     suggestions: tuple[Suggestion, ...]
     tried: int
+    places: tuple[Place, ...] = ()
 
 
-def fits(engine: Engine, pod: Pod, *, costs: Mapping[str, int] = COSTS, limit: int = 20) -> Fits | None:
-    """What would make the pod fit; None for a pod that this scheduler does not try: it is of no profile, or leaving.
+def fits(
+    engine: Engine,
+    pod: Pod,
+    others: Sequence[Pod] = (),
+    *,
+    needed: tuple[Change, ...] = (),
+    costs: Mapping[str, int] = COSTS,
+    limit: int = 20,
+) -> Fits | None:
+    """What would make the pod fit, or it and others of its owner, which are placed after it, all together.
 
-    `costs`: the whole table.
+    None where one of them is not tried by this scheduler: it is of no profile, or leaving. `needed`: what has to be
+    changed before they are tried at all, besides gates. `costs`: the whole table.
     """
-    tries = Tries(engine)
-    if pod.spec.scheduler_name not in engine.frameworks or pod.is_terminating:
+    tries, given = Tries(engine), World(pod, tuple(others))
+    if any(each.spec.scheduler_name not in engine.frameworks or each.is_terminating for each in given.pods):
         return None
     with tries.without_extenders():
-        gates = pod_fields.gates(pod)
-        ungated = World(pod)
+        gates = pod_fields.gates(given.pods)
+        ungated = given
         for gate in gates:
             ungated = gate.edit(ungated)
-        node, infos = tries.placed(ungated), tries.infos
-        search = _Search(engine, tries, gates, ungated, infos, costs)
-        chosen = None if node else tries.preempting(ungated)
+        places, infos = tries.places(ungated), tries.infos
+        node = places[0][1] if len(places) == len(given.pods) else ""
+        first = (*needed, *gates)
+        search = _Search(engine, tries, first, ungated, infos, costs)
+        chosen = None if node or others else tries.preempting(ungated)
         if node:
-            found = [search.suggestion((), node)] if gates else []
+            found = [search.suggestion((), node)] if first else []
         else:
             found = list(search.singles(preempts=chosen is not None)) or list(search.pairs())
     found.sort(key=_rank)
     return Fits(
-        node="" if gates else node,
+        node="" if first else node,
         is_gated=bool(gates),
         nodes=len(infos),
         preemption=None
@@ -85,6 +97,7 @@ def fits(engine: Engine, pod: Pod, *, costs: Mapping[str, int] = COSTS, limit: i
         ),
         suggestions=tuple(found[:limit]),
         tried=tries.count,
+        places=places if others and not first else (),
     )
 
 
@@ -92,7 +105,7 @@ def fits(engine: Engine, pod: Pod, *, costs: Mapping[str, int] = COSTS, limit: i
 class _Search:
     engine: Engine
     tries: Tries
-    gates: tuple[Change, ...]
+    first: tuple[Change, ...]  # quotas and gates
     world: World  # the pod without gates
     infos: Sequence[NodeInfo]
     costs: Mapping[str, int]
@@ -100,20 +113,21 @@ class _Search:
     def suggestion(
         self, changes: tuple[Change, ...], node: str, victims: tuple[str, ...] = (), violations: int = 0
     ) -> Suggestion:
-        changes = (*self.gates, *changes)
+        changes = (*self.first, *changes)
         world = self._with(changes)
         going = (*(pod.key for pod in world.gone), *victims)
-        feasible = 1 if victims else len(self.tries.feasible(world))
+        places = self.tries.places(world) if world.others else ()
+        feasible = len({each for _, each in places}) or (1 if victims else len(self.tries.feasible(world)))
         cost = cost_of(changes, len(going), violations, self.costs)
-        return Suggestion(changes, node, feasible, cost, going, violations)
+        return Suggestion(changes, node, feasible, cost, going, violations, places)
 
     def singles(self, *, preempts: bool) -> Iterator[Suggestion]:
-        """One change; no priority where preemption finds victims as it is."""
+        """One change; no priority where preemption finds victims as it is, and none of several pods."""
         for relaxation in self._relaxations():
             if self.tries.feasible(relaxation.edit(self.world)):
                 for change in relaxation.refine(self.tries, self.world):
                     yield from self._tried((change,))
-        if not preempts:
+        if not preempts and not self.world.others:
             yield from self._preempting()
         # Last of all that looks at the pods of a node: those that come back stand behind the others.
         for change in evictions.evictions(self.engine, self.tries, self.world):
@@ -123,7 +137,7 @@ class _Search:
 
     def pairs(self) -> Iterator[Suggestion]:
         """Two relaxations that lift all that keeps the pod from some node; then one of them with evictions."""
-        relaxations, kept = list(self._relaxations()), self._keeping()
+        relaxations, kept = list(self._relaxations()), self.tries.keeping(self.world)
         helping = [
             pair
             for pair in combinations(relaxations, 2)
@@ -148,6 +162,7 @@ class _Search:
 
     def _relaxations(self) -> Iterator[Relaxation]:
         yield from pod_fields.relaxations(self.world.pod, self.infos)
+        yield from claims.relaxations(self.engine.store, self.world)
         yield from nodes.relaxations(self.world.pod, self.infos)
 
     def _with(self, changes: Sequence[Change]) -> World:
@@ -166,11 +181,6 @@ class _Search:
             best = chosen.best
             victims = tuple(victim.key for victim in best.victims)
             yield self.suggestion((change,), best.node_name, victims, best.num_pdb_violations)
-
-    def _keeping(self) -> set[frozenset[str]]:
-        """Which plugins keep the pod from a node, of all nodes."""
-        cycle = pending.cycle_now(self.engine, self.world.pod)
-        return set() if cycle is None else {each for _, each in pending.keeping(cycle)}
 
 
 def _rank(found: Suggestion) -> tuple[object, ...]:

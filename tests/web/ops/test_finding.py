@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from kschedweb.ops import cli, finding
+from kschedweb.ops import finding
+from kschedweb.ops.commands import lists
 from kschedweb.traces.selectors.searching import KINDS
 from tests.web.ops.conftest import Command, Said, Service
 
@@ -50,4 +51,4 @@ def test_nothing_found_and_no_such_cluster_are_said(command: Command) -> None:
 
 
 def test_help_names_the_kinds_that_there_are() -> None:
-    assert cli.FOUND_KINDS == KINDS
+    assert lists.FOUND_KINDS == KINDS

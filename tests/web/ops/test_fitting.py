@@ -13,14 +13,23 @@ from tests.web.ops.conftest import Command, Service
 
 CHANGE: dict[str, Any] = {
     "kind": "uncordon", "field": "spec.unschedulable", "old": "true", "new": "", "node": "n1", "step": "", "pods": [],
+    "more": [], "of": "",
 }  # fmt: skip
 REQUEST = CHANGE | {
     "kind": "request", "field": "spec.containers[0].resources.requests.cpu", "old": "8", "new": "4", "node": "",
 }  # fmt: skip
-TELLS: dict[str, Any] = {"changes": [REQUEST], "node": "n1", "feasible": 2, "cost": 45, "victims": [], "violations": 0}
+TELLS: dict[str, Any] = {
+    "changes": [REQUEST],
+    "node": "n1",
+    "feasible": 2,
+    "cost": 45,
+    "victims": [],
+    "violations": 0,
+    "places": [],
+}
 SAID: dict[str, Any] = {
     "namespace": "shop", "name": "big", "nodes": 3, "node": "", "is_gated": False, "preemption": None,
-    "suggestions": [TELLS],
+    "suggestions": [TELLS], "pods": ["shop/big"], "places": [],
 }  # fmt: skip
 
 
@@ -75,9 +84,37 @@ def test_who_has_to_go_is_told() -> None:
     ("label", {"kind": "relabel", "field": "metadata.labels.a.b/c", "new": "x"}, "label n1 a.b/c=x"),
     ("no label", {"kind": "relabel", "field": "metadata.labels.c", "new": ""}, "take the label c off n1"),
     ("node", {"kind": "addNode", "new": "n7"}, "add a node like n7"),
+    ("nodes", {"kind": "addNode", "new": "n7", "more": ["n7-new-2"]}, "add 2 nodes like n7"),
+    ("quota", {"kind": "quota", "field": "f", "of": "Q/q", "old": "1", "new": "2"}, "enlarge f of Q/q from 1 to 2"),
+    (
+        "devices",
+        {"kind": "devices", "field": "f", "of": "C/c", "old": "3", "new": "2"},
+        "ask for 2 instead of 3: f of C/c",
+    ),
+    ("class", {"kind": "storageClass", "field": "f", "of": "C/c", "old": "a", "new": "b"}, "f of C/c: b instead of a"),
+    ("claim", {"kind": "claim", "field": "f", "old": "a", "new": "b"}, "f: b instead of a"),
+    ("further nodes", {"more": ["n2", "n3"]}, "uncordon n1, n2, n3"),
 )
 def test_changes_in_words(change: dict[str, Any], want: str) -> None:
     assert fitting.change_text(CHANGE | change) == want
+
+
+def test_pods_of_an_owner_are_told_together(command: Command) -> None:
+    places = [{"pod": f"shop/big-{i}", "node": node} for i, node in enumerate(("n1", "n1", "n2"))]
+    told = TELLS | {"changes": [CHANGE | {"more": ["n2"]}], "places": places}
+    body = SAID | {"pods": ["shop/big-0", "shop/big-1", "shop/big-2"], "places": places[:1], "suggestions": [told]}
+    one = Service(lambda path, _: body)
+    said = command(fitting.fits, one, "fits", "--owner", "shop/Deployment/big", "--at", "7.9")
+    assert one.paths == ["/api/clusters/1/workloads/Deployment/shop/big/fits?limit=10&costs=&at=7.9"]
+    assert said.lines == [
+        "shop/big of 3 pods 1 fit",
+        "    45  uncordon n1, n2",
+        "        then on n1 (2), n2",
+    ]
+    fitting_all = command(
+        fitting.fits, Service(lambda path, _: body | {"node": "n1", "places": places}), "fits", "--owner", "Job/big"
+    )
+    assert (fitting_all.code, fitting_all.lines) == (0, ["shop/big fits as it is: n1 (2), n2 of 3 nodes"])
 
 
 def test_manifest_is_sent_as_it_is(command: Command, tmp_path: Path) -> None:
@@ -91,8 +128,8 @@ def test_manifest_is_sent_as_it_is(command: Command, tmp_path: Path) -> None:
 
 @cases(
     "words, problem",
-    ("neither", [], "ksched: name a pod, or a manifest with -f"),
-    ("both", ["big", "-f", "pod.yaml"], "ksched: name a pod, or a manifest with -f"),
+    ("neither", [], "ksched: name a pod, an owner with --owner, or a manifest with -f"),
+    ("both", ["big", "-f", "pod.yaml"], "ksched: name a pod, an owner with --owner, or a manifest with -f"),
     ("no file", ["-f", "/nowhere/pod.yaml"], "ksched: /nowhere/pod.yaml: No such file or directory"),
 )
 def test_what_cannot_be_asked_is_an_error(command: Command, words: list[str], problem: str) -> None:

@@ -10,7 +10,7 @@ from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.past import moments, proving
+from kschedweb.scheduling.past import moments, proving, trying
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from tests.builders import Builder, scheduler_config
@@ -25,12 +25,13 @@ def cluster(db: None) -> Cluster:
 
 @pytest.fixture
 def nothing_kept() -> Iterator[None]:
-    """Of moments, and of what is being proven."""
-    moments.forget()
-    proving.forget()
+    """Of moments, of engines to try pods with, and of what is being proven."""
+    kept = (moments, proving, trying)
+    for each in kept:
+        each.forget()
     yield
-    moments.forget()
-    proving.forget()
+    for each in kept:
+        each.forget()
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.cluster.services import pod_delete
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.web.rest import logged_in
@@ -66,6 +67,89 @@ def test_manifest_that_is_not_there_is_admitted_and_not_stored(cluster: Cluster)
     assert (sent(cluster, manifest)["node"], sent(cluster, manifest)["suggestions"]) == ("n1", [])
 
 
+def owned(name: str, owner: str = "web-1", kind: str = "ReplicaSet") -> Any:
+    return make_pod(name).req(cpu="3").owner(kind, owner)
+
+
+def test_pods_of_an_owner_together(cluster: Cluster) -> None:
+    put(cluster, *(node(f"n{i}").unschedulable() for i in range(3)))
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    replicas = make_manifest("ReplicaSet", "web-1", spec=spec)
+    controls = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u", "controller": True}
+    replicas["metadata"]["ownerReferences"] = [controls]
+    put(cluster, replicas, owned("a"), owned("b"), owned("c", "other"))
+    said = asked_of(cluster, "Deployment", "web")
+    assert (said["name"], said["pods"], said["node"]) == ("web", ["default/a", "default/b"], "")
+    first = said["suggestions"][0]
+    (change,) = first["changes"]
+    assert (change["kind"], len({change["node"], *change["more"]})) == ("uncordon", 2)
+    assert {each["pod"]: each["node"] for each in first["places"]}.keys() == {"default/a", "default/b"}
+    assert {each["node"] for each in first["places"]} == {change["node"], *change["more"]}
+    assert first["cost"] == 2 * said["costs"]["uncordon"]
+    assert asked_of(cluster, "ReplicaSet", "other")["pods"] == ["default/c"]
+    assert asked_of(cluster, "Deployment", "nobody", 404)["code"] == "not_found"
+
+
+def test_pods_that_a_quota_keeps_from_being_created(cluster: Cluster) -> None:
+    """They are placed as they would be, and the quota is enlarged by what they need."""
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+    }
+    spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    limits = {"hard": {"requests.cpu": "2"}}
+    quota = make_manifest("ResourceQuota", "small", spec=limits)
+    put(cluster, node("n1"), make_manifest("ReplicaSet", "web", spec=spec), quota)
+    put(cluster, make_pod("a").req(cpu="1").owner("ReplicaSet", "web"))
+    (stored,) = ApiObject.objects.filter(cluster=cluster, kind="ResourceQuota")
+    stored.manifest["status"] = {**limits, "used": {"requests.cpu": "1"}}  # as a controller counts
+    stored.save()
+    said = asked_of(cluster, "ReplicaSet", "web")
+    assert said["pods"] == ["default/a", "default/web-missing-0", "default/web-missing-1"]
+    (told,) = said["suggestions"]
+    (change,) = told["changes"]
+    assert (change["kind"], change["of"], change["field"]) == ("quota", "ResourceQuota/small", "spec.hard.requests.cpu")
+    assert (change["old"], change["new"]) == ("2", "3")
+    assert [each["node"] for each in told["places"]] == ["n1", "n1", "n1"]
+    body = make_pod("new").req(cpu="2").image("i").manifest()
+    (refused,) = sent(cluster, body)["suggestions"]
+    assert [(each["kind"], each["new"]) for each in refused["changes"]] == [("quota", "3")]
+
+
+def asked_of(cluster: Cluster, kind: str, name: str, status: int = 200) -> Any:
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/workloads/{kind}/default/{name}/fits")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def test_engine_that_is_kept_knows_what_has_changed_since(cluster: Cluster) -> None:
+    put(cluster, node("n1").unschedulable(), make_pod("it").req(cpu="2"))
+    assert asked(cluster)["suggestions"][0]["node"] == "n1"
+    put(cluster, node("n1"))
+    put(cluster, make_pod("big").req(cpu="3").on("n1"))
+    assert [each["kind"] for each in asked(cluster)["suggestions"][0]["changes"]] == ["request"]
+    pod_delete(cluster_id=cluster.pk, namespace="default", name="big", actor="test", grace_seconds=0)
+    assert asked(cluster)["node"] == "n1"
+
+
+def test_pod_that_waited_then(cluster: Cluster) -> None:
+    """It has a node now; at the moment it had none, and with which change it would have had one."""
+    scheduler = lead(cluster)
+    put(cluster, node("n1").unschedulable(), make_pod("it").req(cpu="2"))
+    settle(scheduler)
+    cluster.refresh_from_db()
+    then = f"{cluster.rv}.{cluster.seq}"
+    put(cluster, node("n1"))
+    settle(scheduler)
+    assert asked(cluster, status=422)["extra"] == {"node": "n1"}
+    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/it/fits?at={then}")
+    assert answer.json()["suggestions"][0]["changes"][0]["kind"] == "uncordon"
+    assert (answer.headers["Ksched-Position"], answer.json()["rv"]) == (then, cluster.rv)
+    assert asked(cluster, "?at=0.0", 404)["code"] == "not_found"
+    assert asked(cluster, "?at=999999.9", 400)["code"] == "invalid"
+
+
 def test_pod_with_a_node_is_refused(cluster: Cluster) -> None:
     put(cluster, node("n1"), make_pod("it").req(cpu="1m"))
     settle(lead(cluster))
@@ -93,3 +177,58 @@ def test_costs_that_cannot_be(cluster: Cluster, query: str, status: int, word: s
 )  # fmt: skip
 def test_manifests_that_cannot_be_tried(cluster: Cluster, body: Any, word: str) -> None:
     assert word in str(sent(cluster, body, status=422))
+
+
+def applied_of(cluster: Cluster, suggestion: Any, status: int = 200, **more: Any) -> Any:
+    changes = [{name: each[name] for name in ("kind", "field", "new", "node")} for each in suggestion["changes"]]
+    body = {"changes": changes, **more}
+    answer = logged_in().post(f"/api/clusters/{cluster.pk}/pods/default/it/fits", body, format="json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+def writes(said: Any) -> list[str]:
+    return [" ".join(filter(None, (each["verb"], each["kind"], each["name"]))) for each in said["writes"]]
+
+
+@cases(
+    "pod, objects, kind, want",
+    ("uncordon", make_pod("it").req(cpu="1"), [node("n1").unschedulable()], "uncordon", ["patch Node n1"]),
+    ("label", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "relabel", ["patch Node n1"]),
+    ("node", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "addNode",
+     ["create Node n1-new-1"]),
+    ("evict", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "evict", ["evict Pod b"]),
+    ("toleration", make_pod("it").req(cpu="1"), [node("n1").taint("a")], "toleration", ["patch Pod it"]),
+    ("gate", make_pod("it").req(cpu="1").gate("g"), [node("n1")], "gate", ["patch Pod it"]),
+    ("request", make_pod("it").req(cpu="6"), [node("n1")], "request", ["delete Pod it", "create Pod it"]),
+    ("selector", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "nodeSelector",
+     ["delete Pod it", "create Pod it"]),
+    ("affinity", make_pod("it").req(cpu="1").pod_affinity("kubernetes.io/hostname", {"a": "b"}), [node("n1")],
+     "podAffinity", ["delete Pod it", "create Pod it"]),
+    ("skew", make_pod("it").req(cpu="1").spread("rack", {"a": "b"}, max_skew=1), [node("n1")], "spread",
+     ["delete Pod it", "create Pod it"]),
+    ("port", make_pod("it").req(cpu="1").host_port(80), [node("n1"), make_pod("b").host_port(80).on("n1")],
+     "hostPort", ["delete Pod it", "create Pod it"]),
+)  # fmt: skip
+def test_suggestion_is_carried_out_and_the_pod_gets_the_node(
+    cluster: Cluster, pod: Any, objects: list[Any], kind: str, want: list[str]
+) -> None:
+    scheduler = lead(cluster)
+    put(cluster, *objects, pod)
+    settle(scheduler)
+    (told,) = [each for each in asked(cluster)["suggestions"] if [one["kind"] for one in each["changes"]] == [kind]]
+    before = Cluster.objects.get(pk=cluster.pk).rv
+    assert writes(applied_of(cluster, told, dry_run=True)) == want
+    assert Cluster.objects.get(pk=cluster.pk).rv == before
+    said = applied_of(cluster, told)
+    assert (said["node"], writes(said)) == (told["node"], want)
+    settle(scheduler)
+    assert Pod.objects.get(cluster=cluster, name="it").node_name == told["node"]
+
+
+def test_suggestion_that_holds_no_longer_or_is_not_ours_to_make_is_refused(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="6").owner("ReplicaSet", "web"))
+    (told,) = [each for each in asked(cluster)["suggestions"] if each["changes"][0]["kind"] == "request"]
+    assert "web makes the pod" in applied_of(cluster, told, 422)["message"]
+    told["changes"][0]["new"] = "3"
+    assert applied_of(cluster, told, 409)["code"] == "conflict"

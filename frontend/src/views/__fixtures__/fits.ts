@@ -1,14 +1,16 @@
 /** An answer to what would make a pod fit. */
 import type { PodFits } from "../../contract/api.gen";
 
-const NONE = { field: "", old: "", new: "", step: "", pods: [] };
+const NONE = { field: "", old: "", new: "", step: "", pods: [], more: [], of: "" };
 
 export const FITS: PodFits = {
   namespace: "default",
   name: "web",
+  pods: ["default/web"],
   rv: 12,
   nodes: 3,
   node: "",
+  places: [],
   is_gated: false,
   preemption: { node: "n2", victims: ["d/x"], violations: 0 },
   suggestions: [
@@ -19,6 +21,7 @@ export const FITS: PodFits = {
       cost: 20,
       victims: [],
       violations: 0,
+      places: [],
     },
     {
       changes: [{ ...NONE, kind: "evict", node: "n2", pods: ["d/x"] }],
@@ -27,6 +30,7 @@ export const FITS: PodFits = {
       cost: 60,
       victims: ["d/x"],
       violations: 0,
+      places: [],
     },
   ],
   costs: { uncordon: 20, evict: 40, victim: 20 },

@@ -1,5 +1,6 @@
 import { mount, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { api } from "../../api/client";
 import { queries } from "../../data/queries";
 import { FITS } from "../__fixtures__/fits";
 import WhatFits from "./WhatFits.svelte";
@@ -20,12 +21,13 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-function show(body: object, status = 200): () => string {
+function show(body: object, status = 200, all = false): () => string {
   vi.stubGlobal("fetch", async ({ url }: Request) => {
     asked.push(new URL(url).pathname);
     return new Response(JSON.stringify(body), { status });
   });
-  shown = mount(WhatFits, { target: document.body, props: { clusterId: 1, key: "default/web", tries: 1 } });
+  const props = { clusterId: 1, about: ["default/web", 1], ask: () => api.podFits(1, "default/web"), all };
+  shown = mount(WhatFits, { target: document.body, props });
   expect(asked).toEqual([]);
   document.querySelector("button")?.click();
   return () => document.body.textContent?.replaceAll(/\s+/g, " ") ?? "";
@@ -38,6 +40,34 @@ describe("the card that says what would make a pod fit", () => {
     expect(asked).toEqual(["/api/clusters/1/pods/default/web/fits"]);
     expect(text()).toContain("preemption would make room on n2: d/x");
     expect(text()).toContain("these go: d/x");
+  });
+
+  it("names what is written before it is written", async () => {
+    const written = { node: "n1", writes: [{ verb: "patch", kind: "Node", namespace: "", name: "n1" }] };
+    const bodies: unknown[] = [];
+    vi.stubGlobal("fetch", async (request: Request) => {
+      if (request.method === "POST") bodies.push(await request.json());
+      return new Response(JSON.stringify(request.method === "POST" ? written : FITS));
+    });
+    const ask = () => api.podFits(1, "default/web");
+    const props = { clusterId: 1, about: ["default/web", 1], ask, applyTo: "default/web" };
+    shown = mount(WhatFits, { target: document.body, props });
+    const press = (label: string) =>
+      [...document.querySelectorAll("button")].find((each) => each.textContent === label)?.click();
+    press("What would make it fit?");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
+    press("Carry out…");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("change Node n1"), 60_000);
+    expect(bodies).toEqual([{ changes: [{ kind: "uncordon", field: "", new: "", node: "n1" }], dry_run: true }]);
+    press("Write it");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Written: change Node n1"), 60_000);
+    expect(bodies.at(-1)).toMatchObject({ dry_run: false });
+  });
+
+  it("tells of all pods of a workload", async () => {
+    const text = show({ ...FITS, pods: ["d/a", "d/b"], places: [{ pod: "d/a", node: "n1" }] }, 200, true);
+    await vi.waitFor(() => expect(text()).toContain("1 of 2 waiting pods fit"), 60_000);
+    expect(text()).toContain("What would make all its pods fit");
   });
 
   it("says that nothing is needed, that nothing is known, and what went wrong", async () => {

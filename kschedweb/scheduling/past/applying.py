@@ -1,0 +1,220 @@
+"""A suggestion carried out: what was tried becomes requests to the API server, in one transaction.
+
+A change of what a pod asks for is made by deleting the pod and creating it again, as its spec does not change; one that
+a controller would make again is left to whoever changes its template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db import transaction
+
+from kschedweb.cluster import adapters, clock, selectors, services
+from kschedweb.cluster.choices import LifecycleMode
+from kschedweb.cluster.models import Cluster, Node, Pod
+from kschedweb.common.errors import ConflictError, InvalidError
+from kschedweb.scheduling.past import fitting
+from scheduler_core.api.manifests import encode_part
+from scheduler_core.api.pod import Pod as CorePod
+from scheduler_core.api.resources import is_extended
+from scheduler_core.apiserver.answers import Refused
+from scheduler_core.apiserver.pods import EVICTED
+from scheduler_core.apiserver.requests import Create, Delete, Evict, ObjectKey, Patch, Request
+from scheduler_core.explain.fits.changes import Change, Kind, Suggestion, World
+from scheduler_core.explain.fits.nodes import HOST
+from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE_TAINT
+
+MOST: Final = 100  # suggestions that are looked through
+_OF_A_NODE: Final = ("capacity", "allocatable", "conditions", "nodeInfo", "images")
+_OF_A_NEW_POD: Final = frozenset({"name", "namespace", "labels", "annotations"})
+_AT_ONCE: Final = 0  # seconds of grace
+_SPEC_FIELDS: Final[Mapping[Kind, tuple[str, str]]] = {
+    Kind.NODE_SELECTOR: ("node_selector", "nodeSelector"),
+    Kind.NODE_AFFINITY: ("affinity", "affinity"),
+    Kind.POD_AFFINITY: ("affinity", "affinity"),
+    Kind.POD_ANTI_AFFINITY: ("affinity", "affinity"),
+    Kind.SPREAD: ("topology_spread_constraints", "topologySpreadConstraints"),
+    Kind.MAX_SKEW: ("topology_spread_constraints", "topologySpreadConstraints"),
+}
+_PATHS: Final = frozenset({Kind.REQUEST, Kind.HOST_PORT, Kind.CLAIM})
+_IN_PLACE: Final = frozenset({Kind.GATE, Kind.TOLERATION})
+_OF_OTHERS: Final = frozenset({Kind.UNCORDON, Kind.RELABEL, Kind.EVICT, Kind.ADD_NODE, Kind.QUOTA})
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A request: `verb` as the API server calls it."""
+
+    verb: str
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was written, or would be, and the node that the pod then gets."""
+
+    node: str
+    writes: tuple[Written, ...]
+
+
+def fit_apply(
+    *, cluster_id: int, namespace: str, name: str, wanted: Sequence[Mapping[str, str]], dry_run: bool, actor: str
+) -> Applied:
+    """Carry out the suggestion with these changes, each by `kind`, `field`, `new` and `node`.
+
+    It is tried again before: ConflictError where it is none any more. InvalidError for what cannot be written here, and
+    else as `fitting.pod_fits`, and as the API server refuses what it is asked.
+    """
+    cluster = selectors.cluster_get(cluster_id)
+    if cluster.is_mirror:
+        raise InvalidError("a mirror is not written to: fork it")
+    told = fitting.pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, at=None, costs="", limit=MOST)
+    found = next((each for each in told.fits.suggestions if list(map(_told, each.changes)) == list(wanted)), None)
+    if found is None:
+        raise ConflictError("this is not known to make the pod fit any more: ask again")
+    requests = list(_requests(cluster, selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name), found))
+    if not dry_run:
+        with transaction.atomic():  # all of it or nothing
+            now = clock.now_of(cluster_id)
+            for answer in services.requests_carry_out(cluster_id=cluster_id, requests=requests, actor=actor, now=now):
+                if isinstance(answer, Refused):
+                    raise services.error_of(answer.status)
+    return Applied(found.node, tuple(map(_written, requests)))
+
+
+def _told(change: Change) -> dict[str, str]:
+    return {"kind": str(change.kind), "field": change.field, "new": change.new, "node": change.node}
+
+
+def _written(request: Request) -> Written:
+    if isinstance(request, Create):
+        metadata = request.manifest["metadata"]
+        return Written("create", request.manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+    assert isinstance(request, Delete | Evict | Patch)
+    verb = {Delete: "delete", Evict: "evict", Patch: "patch"}[type(request)]
+    return Written(verb, request.key.kind, request.key.namespace, request.key.name)
+
+
+def _requests(cluster: Cluster, row: Pod, found: Suggestion) -> Iterator[Request]:
+    """Of nodes and others first, then of the pod."""
+    own = [change for change in found.changes if change.kind not in _OF_OTHERS]
+    unwritten = [change for change in own if change.kind not in _SPEC_FIELDS and change.kind not in _PATHS | _IN_PLACE]
+    if unwritten:
+        raise InvalidError(
+            f"{unwritten[0].kind} is not written here: its object has to be made anew", kind=unwritten[0].kind
+        )
+    for change in found.changes:
+        if change.kind in _OF_OTHERS:
+            yield from _of_others(cluster, row.namespace, change)
+    if not own:
+        return
+    changed, key = _pod_with(row, own), ObjectKey("Pod", row.namespace, row.name)
+    if all(change.kind in _IN_PLACE for change in own):
+        spec = {field: changed["spec"].get(field) for field in ("schedulingGates", "tolerations")}
+        yield Patch(key, {"spec": spec}, uid=row.uid)
+        return
+    owner = next(
+        (each for each in row.manifest["metadata"].get("ownerReferences") or () if each.get("controller")), None
+    )
+    if owner is not None:
+        raise InvalidError(f"{owner['kind']} {owner['name']} makes the pod: change its template", owner=owner["name"])
+    yield Delete(key, _AT_ONCE, uid=row.uid)
+    yield Create(changed)
+
+
+def _of_others(cluster: Cluster, namespace: str, change: Change) -> Iterator[Request]:
+    node = ObjectKey("Node", "", change.node)
+    match change.kind:
+        case Kind.UNCORDON:
+            manifest = Node.objects.get(cluster=cluster, name=change.node).manifest
+            taints = [each for each in manifest["spec"].get("taints") or () if each["key"] != UNSCHEDULABLE_TAINT.key]
+            yield Patch(node, {"spec": {"unschedulable": None, "taints": taints or None}})
+        case Kind.RELABEL:
+            labels = {change.field.removeprefix("metadata.labels."): change.new or None}
+            yield Patch(node, {"metadata": {"labels": labels}})
+        case Kind.QUOTA:
+            hard = {change.field.removeprefix("spec.hard."): change.new}
+            yield Patch(ObjectKey("ResourceQuota", namespace, change.of.partition("/")[2]), {"spec": {"hard": hard}})
+        case Kind.EVICT:
+            grace = _AT_ONCE if cluster.lifecycle_mode == LifecycleMode.FROZEN else None  # nobody would end it there
+            for pod in change.pods:
+                key = ObjectKey("Pod", *pod.split("/"))
+                yield Evict(key, *EVICTED, grace_seconds=grace, asks_budgets=True)
+        case Kind.ADD_NODE:
+            like = Node.objects.get(cluster=cluster, name=change.new).manifest
+            yield Create(_node_like(like, change.node))
+
+
+def _node_like(template: Manifest, name: str) -> Manifest:
+    """As it was tried: with its shape, without its pods and its cordon."""
+    labels = dict(template["metadata"].get("labels") or {})
+    if HOST in labels:
+        labels[HOST] = name
+    taints = [each for each in template["spec"].get("taints") or () if each["key"] != UNSCHEDULABLE_TAINT.key]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints} if taints else {},
+        "status": {key: template["status"][key] for key in _OF_A_NODE if key in template["status"]},
+    }
+
+
+def _pod_with(row: Pod, changes: Sequence[Change]) -> Manifest:
+    """The pod's manifest with these changes, as a new one."""
+    manifest, pod = deepcopy(row.manifest), adapters.decode(row.manifest)
+    assert isinstance(pod, CorePod)
+    world, spec = World(pod), manifest["spec"]
+    for change in changes:
+        world = change.edit(world)
+        if change.kind is Kind.GATE:
+            spec["schedulingGates"] = [each for each in spec["schedulingGates"] if each["name"] != change.old]
+        elif change.kind is Kind.TOLERATION:
+            spec["tolerations"] = [*spec.get("tolerations", ()), encode_part((world.pod.spec.tolerations or ())[-1])]
+        elif change.kind in _SPEC_FIELDS:
+            field, name = _SPEC_FIELDS[change.kind]
+            spec[name] = _plain(getattr(world.pod.spec, field))
+        else:
+            _set(manifest, change)
+    metadata = {key: value for key, value in manifest["metadata"].items() if key in _OF_A_NEW_POD}
+    kept = {key: value for key, value in spec.items() if value not in (None, [], {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": kept}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [encode_part(each) for each in value]
+    return value if value is None or isinstance(value, dict) else encode_part(value)
+
+
+def _set(manifest: Manifest, change: Change) -> None:
+    """Of a field with a path; what others offer has its limit with the request. A port on the node is dropped."""
+    path, _, resource = change.field.partition("resources.requests.")
+    if resource:
+        resources = _at(manifest, path.rstrip("."))["resources"]
+        resources["requests"][resource] = change.new
+        if is_extended(resource) and resource in resources.get("limits", {}):
+            resources["limits"][resource] = change.new
+        return
+    above, _, name = change.field.rpartition(".")
+    place = _at(manifest, above)
+    if change.new:
+        place[name] = change.new
+    else:
+        place.pop(name, None)
+
+
+def _at(manifest: Manifest, path: str) -> Manifest:
+    place: Any = manifest
+    for step in path.split("."):
+        name, _, index = step.partition("[")
+        place = place[name][int(index.rstrip("]"))] if index else place[name]
+    found: Manifest = place
+    return found
