@@ -30,6 +30,12 @@ function formatText(format: string): string {
   return named ? t(`import.format.${named}`) : format.toUpperCase();
 }
 
+/** The report with the files of folders that were not even sent. */
+export function withPassedOver(report: ImportReport, files: number): ImportReport {
+  const before = report.passed_over.files ?? 0;
+  return files ? { ...report, passed_over: { ...report.passed_over, files: before + files } } : report;
+}
+
 /** [kind, "3 created, 1 unchanged"] */
 export function kindsText(report: ImportReport): readonly (readonly [string, string])[] {
   return Object.entries(report.kinds).map(([kind, counts]) => {
