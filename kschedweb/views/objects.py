@@ -103,6 +103,7 @@ class LeftOut(View):
         doc("not_read: a kind of Kubernetes that the scheduler does not read"),
     ]
     read_as: Annotated[str, doc("the apiVersion in which this kind is read, of unknown versions; else empty")]
+    at: Annotated[Sequence[str], doc("where in the upload the first ones stand")] = ()
 
 
 class ImportReport(View):

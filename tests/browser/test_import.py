@@ -153,6 +153,8 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
     expect(dialog).to_contain_text("Secret (1)")
+    expect(dialog.get_by_role("group").filter(has_text="1 object left out")).to_contain_text("item 4")
+    expect(dialog.get_by_role("group").filter(has_text="The report's notes")).to_contain_text("Left out, never")
     expect(dialog.get_by_role("group").filter(has_text="Bad Name")).to_contain_text("1 refused")
     report = dialog.inner_text()
     assert not re.search(r"[a-z]+_[a-z]+", report.replace("dump.json", "")), report

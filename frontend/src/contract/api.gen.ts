@@ -3710,6 +3710,8 @@ export interface components {
             readonly reason: "confidential" | "not_read" | "unknown_kind" | "unknown_version";
             /** @description the apiVersion in which this kind is read, of unknown versions; else empty */
             readonly read_as: string;
+            /** @description where in the upload the first ones stand */
+            readonly at: readonly string[];
         };
         /** @description Objects of a kind, by namespace and name. */
         readonly ObjectList: {

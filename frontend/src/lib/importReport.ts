@@ -10,6 +10,7 @@ const PLACES = ["file", "document", "item", "line", "object", "field", "detail",
 const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
 const NAMED_FORMATS = ["csv", "history"] as const; // of the others the name is theirs in capitals
 const LISTED = 20;
+const GPU_MILLI = "example.com/gpu-milli"; // thousandths of GPUs, as the openb trace asks for them
 const HISTORY_BEGINS = "KSCHED-HISTORY";
 
 export function filesText(report: ImportReport): readonly string[] {
@@ -54,10 +55,8 @@ export function notesText(report: ImportReport): readonly string[] {
     const count = report.passed_over[what];
     if (count) notes.push(t(`import.passedOver.${what}`, { count }));
   }
-  for (const reason of LEFT_OUT) {
-    const kinds = report.left_out.filter((left) => left.reason === reason).map(leftOutText);
-    if (kinds.length) notes.push(t(`import.leftOut.${reason}`, { kinds: kinds.join(t("import.and")) }));
-  }
+  const gpus = report.resources[GPU_MILLI];
+  if (gpus?.capacity) notes.push(t("import.gpus", { demand: whole(gpus.demand), capacity: whole(gpus.capacity) }));
   const resources = Object.entries(report.resources);
   const short = resources.filter(([, { demand, capacity }]) => demand > capacity);
   if (short.length) {
@@ -71,6 +70,23 @@ export function notesText(report: ImportReport): readonly string[] {
   notes.push(t("import.took", { duration: duration(Math.round(report.seconds * 1_000_000)) }));
   return notes;
 }
+
+const whole = (milli: number) => Math.round(milli / 1000);
+
+/** What was left out, by kind: [text, where the first ones stand, how many more there are]. */
+export function leftOut(report: ImportReport): readonly (readonly [string, readonly string[], number])[] {
+  return LEFT_OUT.flatMap((reason) =>
+    report.left_out
+      .filter((left) => left.reason === reason)
+      .map(
+        (left) =>
+          [t(`import.leftOut.${reason}`, { kinds: leftOutText(left) }), left.at, left.count - left.at.length] as const,
+      ),
+  );
+}
+
+export const leftOutCount = (report: ImportReport): number =>
+  report.left_out.reduce((count, left) => count + left.count, 0);
 
 function leftOutText({ api_version, kind, count, reason, read_as }: LeftOut): string {
   const name = reason === "unknown_version" || reason === "unknown_kind" ? `${api_version} ${kind}` : kind;
