@@ -3707,7 +3707,7 @@ export interface components {
              * @description not_read: a kind of Kubernetes that the scheduler does not read
              * @enum {unknown}
              */
-            readonly reason: "confidential" | "not_read" | "unknown_kind" | "unknown_version";
+            readonly reason: "confidential" | "configuration" | "not_read" | "unknown_kind" | "unknown_version";
             /** @description the apiVersion in which this kind is read, of unknown versions; else empty */
             readonly read_as: string;
             /** @description where in the upload the first ones stand */

@@ -7,7 +7,7 @@ import { bytes, duration, quantity } from "./format";
 const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "repeated", "refused"] as const;
 const PASSED_OVER = ["files", "logs"] as const;
 const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
-const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
+const LEFT_OUT = ["unknown_version", "unknown_kind", "configuration", "not_read", "confidential"] as const;
 const NAMED_FORMATS = ["csv", "history"] as const; // of the others the name is theirs in capitals
 const LISTED = 20;
 const GPU_MILLI = "example.com/gpu-milli"; // thousandths of GPUs, as the openb trace asks for them

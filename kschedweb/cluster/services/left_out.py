@@ -11,6 +11,7 @@ MOST_PLACES = 20  # of each kind
 WHY = {
     LeftOut.UNKNOWN_VERSION: "version not read",
     LeftOut.UNKNOWN_KIND: "unknown kind",
+    LeftOut.CONFIGURATION: "configuration of a program",
     LeftOut.NOT_READ: "not read by the scheduler",
     LeftOut.CONFIDENTIAL: "never imported",
 }
