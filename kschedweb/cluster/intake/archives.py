@@ -54,7 +54,7 @@ class Opening:
                 self.passed_over[LOGS] += text.logs
                 yield text
             elif depth == MOST_NESTED:
-                raise UnreadableError(place, f"is an archive in more than {MOST_NESTED} others")
+                raise UnreadableError(place, f"is an archive in {MOST_NESTED} others; no more are opened")
             else:
                 for member in self._archived(upload.name, content):
                     yield from self.texts(member, depth + 1)

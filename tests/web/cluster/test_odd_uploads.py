@@ -175,7 +175,7 @@ def packed_tree(tree: list[Any], want: Counter[str], depth: int = 0) -> bytes:
     """The archive of a tree, in which a list is another archive; `want` counts what has to become of its files."""
     files: list[Any] = []
     for each in tree:
-        if isinstance(each, list) and depth < MOST_NESTED:
+        if isinstance(each, list) and depth + 1 < MOST_NESTED:
             files.append(("in.tar", packed_tree(each, want, depth + 1)))
         elif isinstance(each, list):
             want["refused"] += 1  # it is not looked into
