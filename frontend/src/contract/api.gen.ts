@@ -3949,7 +3949,7 @@ export interface components {
             /** @description null while it has no node, or the node's memory is not known */
             readonly on_node: components["schemas"]["PodOnNode"] | null;
             /** @description faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md */
-            readonly known_limits: readonly ("namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
+            readonly known_limits: readonly ("a-gated-preemptor" | "namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
             /** @description what it and what it refers to wait for though no controller acts; empty unless frozen */
             readonly in_vain: readonly components["schemas"]["InVain"][];
         };
