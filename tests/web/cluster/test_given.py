@@ -92,7 +92,7 @@ def test_objects_are_taken_and_what_is_none_is_counted(
     ("a file of an archive",
      archive(("n.json", ONE.encode()), ("x/v.yaml", b"a: {{ b }}\n"), ("u.json", b"\xff\xfe{"),
              ("p.json", TWO.encode())),
-     ["/x/v.yaml: document 1: line 1: ", "/u.json: is not UTF-8"]),
+     ["/x/v.yaml: document 1: line 1: ", "/u.json: is not sound UTF-16"]),
     ("an archive in too many",
      archive(("n.json", text(items(node(), pod("a"))).encode()), ("a.tar", nested("b.tar", "c.tar", "d.tar"))),
      ["/a.tar/b.tar/c.tar: is an archive in 3 others; no more are opened"]),
