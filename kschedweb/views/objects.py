@@ -99,10 +99,11 @@ class LeftOut(View):
     kind: str
     count: int
     reason: Annotated[
-        Literal["unknown_version", "unknown_kind", "not_read", "confidential"],
+        Literal["unknown_version", "unknown_kind", "configuration", "not_read", "confidential"],
         doc("not_read: a kind of Kubernetes that the scheduler does not read"),
     ]
     read_as: Annotated[str, doc("the apiVersion in which this kind is read, of unknown versions; else empty")]
+    at: Annotated[Sequence[str], doc("where in the upload the first ones stand")] = ()
 
 
 class ImportReport(View):

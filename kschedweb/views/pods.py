@@ -68,7 +68,9 @@ class PodOnNode(View):
     oom_score_adj: Annotated[Mapping[str, int], doc("by container; the highest goes first when memory runs out")]
 
 
-KnownLimit = Literal["negative-namespaceselector", "namespaceselector-and-waiting", "not-found-not-found"]
+KnownLimit = Literal[
+    "negative-namespaceselector", "namespaceselector-and-waiting", "not-found-not-found", "a-gated-preemptor"
+]
 
 
 class PodDetail(Pod):

@@ -7,30 +7,18 @@ only where Go reads one; anything else that looks like one is text (`2024-13-45`
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
 from yaml.reader import ReaderError
 
 from scheduler_core.api.places import Found, Place, Places, below
+from scheduler_core.api.yaml_scalars import plain_scalar
 from scheduler_core.errors import YamlError
 
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOLS = {
-    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
-    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), False),
-}
-_INTEGER = re.compile(
-    r"(?P<sign>[-+]?)(?:(?P<ten>0|[1-9][0-9_]*)|0x(?P<hex>[0-9a-fA-F_]+)|0b(?P<two>[01_]+)|0o?(?P<eight>[0-7_]+))"
-)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_BASES = {"ten": 10, "hex": 16, "two": 2, "eight": 8}
-_LONGEST_NUMBER: Final = 250  # longer ones, in base 16, fit no float
 _SHOWN: Final = 40  # characters of a stranger's text in a message
 # The parser compares each with all before it, and nothing stops it meanwhile.
 _TAG_DIRECTIVE: Final = b"%TAG"
@@ -69,6 +57,8 @@ class _Open:
     started_at: int  # values counted before it
     depth: int = 1  # of what is inside, itself included
     key: str | None = None
+    is_merging: bool = False  # the pending key is `<<`
+    merged: set[str] = field(default_factory=set)  # keys that came by `<<` alone
 
 
 def read_documents(content: bytes, bounds: YamlBounds, *, places: Places | None = None) -> Iterator[tuple[int, Any]]:
@@ -121,11 +111,6 @@ def _directives(content: bytes, start: int, end: int) -> int:
         if content[at : at + 1] == b"%":
             found = at
     return found
-
-
-def is_number(text: str) -> bool:
-    """Whether a plain scalar of this text is no text."""
-    return any(form.fullmatch(text) for form in (_INTEGER, _FLOAT, _NOT_FINITE))
 
 
 class _Reader:
@@ -260,14 +245,27 @@ class _Reader:
         if isinstance(top.value, list):
             top.value.append(value)
         elif top.key is None:
-            top.key = _key_text(value)
+            top.key, top.is_merging = _key_text(value), _is_merge(event)
             if top.key is None:
                 raise self._error(event, "a key must be text, not a list or an object")
-            if top.key in top.value:
+            if top.key in top.value and top.key not in top.merged and not top.is_merging:
                 raise self._error(event, f"the key {top.key[:_SHOWN]!r} stands twice in one object", key=top.key)
+        elif top.is_merging:
+            self._merge(event, top, value)
         else:
             top.value[top.key] = value
+            top.merged.discard(top.key)
             top.key = None
+
+    def _merge(self, event: Any, top: _Open, value: Any) -> None:
+        """Take the keys of the objects that `<<` names; of several objects the first one counts."""
+        several = value if isinstance(value, list) else [value]
+        if not all(isinstance(each, dict) for each in several):
+            raise self._error(event, "<< merges an object or a list of objects")
+        for each in reversed(several):
+            top.merged |= each.keys() - top.value.keys()
+            top.value |= each
+        top.key, top.is_merging = None, False
 
     def _scalar(self, event: Any) -> Any:
         text: str = event.value
@@ -281,31 +279,10 @@ class _Reader:
         raise self._error(event, f"the tag {tag[:_SHOWN]} has no meaning here")
 
     def _resolved(self, event: Any) -> Any:
-        """What a plain scalar says."""
-        text: str = event.value
-        if text in _NULLS:
-            return None
-        if text in _BOOLS:
-            return _BOOLS[text]
-        if text[0] not in "+-.0123456789":
-            return text
-        integer = _INTEGER.fullmatch(text)
-        if integer is not None:
-            name = integer.lastgroup or "ten"
-            digits = integer[name].replace("_", "")
-            if not digits:
-                return text
-            if len(text) > _LONGEST_NUMBER:
-                raise self._error(event, f"a number of {len(text)} digits is too long")
-            number = int(integer["sign"] + digits, _BASES[name])
-            return number if -(2**63) <= number < 2**64 else float(number)
-        if _FLOAT.fullmatch(text):
-            value = float(text.replace("_", ""))
-            if math.isfinite(value):
-                return value
-        if _NOT_FINITE.fullmatch(text):
-            raise self._error(event, f"{text} is no number that JSON knows")
-        return text
+        try:
+            return plain_scalar(event.value)
+        except ValueError as error:
+            raise self._error(event, str(error)) from None
 
 
 class _PlacingReader(_Reader):
@@ -356,11 +333,11 @@ class _PlacingReader(_Reader):
                 around.below[len(top.value)] = place
             elif top.key is not None:
                 place.line = self._key_lines[-1]
-                around.below[top.key] = place
+                around.below |= place.below if top.is_merging else {top.key: place}
             else:
                 self._key_lines[-1] = line
                 key = _key_text(value)
-                if key is not None and key in top.value:
+                if key is not None and key in top.value and key not in top.merged:
                     self._found.duplicates.append(Found(self._path(key), line, key))
                     top.key = key
                     return
@@ -372,6 +349,11 @@ class _PlacingReader(_Reader):
         for outer in self._open[:-1]:
             path = below(path, len(outer.value) if isinstance(outer.value, list) else outer.key or "")
         return below(path, key)
+
+
+def _is_merge(event: Any) -> bool:
+    """Whether a key is the plain scalar `<<`."""
+    return isinstance(event, yaml.ScalarEvent) and event.value == "<<" and bool(event.implicit[0])
 
 
 def _key_text(value: Any) -> str | None:

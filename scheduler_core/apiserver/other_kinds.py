@@ -43,11 +43,16 @@ FORMER_GROUPS: Final = {
 }
 
 
+# Of files that programs read and no API server: kubeconfigs beside these are `v1 Config`.
+_CONFIGURATIONS: Final = (".config.k8s.io", "kubeadm.k8s.io", "audit.k8s.io", "client.authentication.k8s.io")
+
+
 class LeftOut(StrEnum):
     """Why objects of a kind and version are not read."""
 
     UNKNOWN_VERSION = "unknown_version"
     UNKNOWN_KIND = "unknown_kind"
+    CONFIGURATION = "configuration"
     NOT_READ = "not_read"
     CONFIDENTIAL = "confidential"
 
@@ -60,4 +65,6 @@ def why_left_out(api_version: str, kind: str) -> LeftOut | None:
         return LeftOut.CONFIDENTIAL if kind in CONFIDENTIAL_KINDS else None
     if known is not None and (known.group == group or kind in FORMER_GROUPS.get(group, ())):
         return LeftOut.UNKNOWN_VERSION
+    if group.endswith(_CONFIGURATIONS) or (api_version, kind) == ("v1", "Config"):
+        return LeftOut.CONFIGURATION
     return LeftOut.NOT_READ if kind in OTHER_KINDS.get(group, ()) else LeftOut.UNKNOWN_KIND

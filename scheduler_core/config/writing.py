@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 import yaml
 
-from scheduler_core.api.yaml_text import is_number
+from scheduler_core.api.yaml_scalars import is_number
 from scheduler_core.config.decode import encode
 from scheduler_core.config.defaults import ARGS_TYPES
 from scheduler_core.config.fields import shown

@@ -16,6 +16,7 @@ from scheduler_core.plugins.inter_pod_affinity.filtering import REASON_AFFINITY,
 NEGATIVE_SELECTOR: Final = "negative-namespaceselector"
 NOT_AWAITED: Final = "namespaceselector-and-waiting"
 NOT_FOUND_TWICE: Final = "not-found-not-found"
+GATED_PREEMPTOR: Final = "a-gated-preemptor"
 
 _TWICE: Final = " not found. not found"
 
@@ -28,6 +29,8 @@ def known_limits(pod: Pod) -> list[str]:
     terms = list(_refusing_terms(pod, message))
     found = [NEGATIVE_SELECTOR] if any(map(_picks_all, terms)) else []
     found += [NOT_AWAITED] if any(_picks_by_labels(term) and not _picks_all(term) for term in terms) else []
+    # It asked for evictions, and their end is none of the events that its own term waits for.
+    found += [GATED_PREEMPTOR] if NOT_AWAITED in found and pod.status.nominated_node_name else []
     return found + ([NOT_FOUND_TWICE] if message.endswith(_TWICE) else [])
 
 

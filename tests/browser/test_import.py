@@ -76,6 +76,62 @@ def test_dropped_trace_becomes_a_new_cluster(page: Page, service: Service) -> No
     clusters(page, service, "DELETE", f"/{cluster.id}")
 
 
+def manifests(at: Path, files: int = 3) -> Path:
+    """A folder as people have them: nested, with other files between, one name longer than a header of tar."""
+    deep = at / "base" / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    (at / "nodes.json").write_text(manifest(node("folder-n1"), node("folder-n2")))
+    for number in range(files):
+        (deep / f"pod-{number}.yaml").write_text(json.dumps(pod(f"folder-{number}")))
+    (at / "README.md").write_text("# Manifests\n")
+    (at / "base" / "logs.txt").write_text("{")
+    return at
+
+
+def drop_real(page: Page, *paths: Path) -> Locator:
+    """Drop files and folders of the disk, as the browser does when they come from a file manager."""
+    session = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for type_ in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": type_, "x": 300, "y": 300, "data": data})
+    return page.get_by_role("dialog")
+
+
+def test_dropped_folder_is_imported_with_all_in_it(page: Page, service: Service, tmp_path: Path) -> None:
+    (tmp_path / "late.json").write_text(manifest(node("folder-n3")))
+    dialog = drop_real(page, manifests(tmp_path / "My dump.2", files=150), tmp_path / "late.json")
+    files = dialog.get_by_role("list", name="Files to import").get_by_role("listitem")
+    expect(files).to_have_count(2)
+    expect(files.filter(has_text="My dump.2/")).to_contain_text("151 files, 2 passed over")
+    name = new_name()
+    into_new(dialog, name)
+    start(dialog)
+    expect(dialog.get_by_role("status").filter(has_text="Imported into")).to_be_visible(timeout=WAIT_MS)
+    expect(dialog).to_contain_text(re.compile(r"Node\s*3 created"))
+    expect(dialog).to_contain_text(re.compile(r"Pod\s*150 created"))
+    expect(dialog).to_contain_text("Passed over: 2 files of other names.")
+    expect(dialog).to_contain_text("My dump.2/nodes.json: JSON")
+    (made,) = [one for one in clusters(page, service)["results"] if one["name"] == name]
+    clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+def test_folder_can_be_chosen_and_one_without_manifests_is_named(page: Page, tmp_path: Path) -> None:
+    page.get_by_role("button", name="Import", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    choose = dialog.get_by_label("Choose a folder")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "README").write_text("")
+    choose.set_input_files(tmp_path / "notes")
+    expect(dialog.get_by_role("alert")).to_have_text("notes has no file *.yaml, *.yml or *.json, packed or not.")
+    choose.set_input_files(manifests(tmp_path / "chart"))
+    files = dialog.get_by_role("list", name="Files to import").get_by_role("listitem")
+    expect(files).to_have_count(1)
+    expect(files).to_contain_text("4 files, 2 passed over")
+    dialog.get_by_label("A new cluster").check()
+    expect(dialog.get_by_label("Name", exact=True)).to_have_value("chart")
+    expect(dialog.get_by_role("alert")).to_have_count(0)
+
+
 def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: Page, service: Service) -> None:
     name = new_name()
     made = clusters(page, service, "POST", "", {"name": name})
@@ -97,6 +153,8 @@ def test_options_of_the_command_are_there_and_the_report_has_no_raw_keys(page: P
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     expect(dialog).to_contain_text(re.compile(r"Node\s*1 (updated|replaced), 1 deleted"))
     expect(dialog).to_contain_text("Secret (1)")
+    expect(dialog.get_by_role("group").filter(has_text="1 object left out")).to_contain_text("item 4")
+    expect(dialog.get_by_role("group").filter(has_text="The report's notes")).to_contain_text("Left out, never")
     expect(dialog.get_by_role("group").filter(has_text="Bad Name")).to_contain_text("1 refused")
     report = dialog.inner_text()
     assert not re.search(r"[a-z]+_[a-z]+", report.replace("dump.json", "")), report
@@ -119,7 +177,7 @@ def test_refused_import_says_where_and_the_next_try_goes_into_the_same_cluster(p
     dialog.get_by_role("button", name="Change the files or options").click()
     dialog.get_by_role("button", name="Remove broken.json").click()
     good = {"name": "good.json", "mimeType": "application/json", "buffer": manifest(node("n1")).encode()}
-    dialog.get_by_label("Choose files, or drop them here").set_input_files(good)
+    dialog.get_by_label("Choose files, or drop files and folders here").set_input_files(good)
     start(dialog)
     expect(dialog.get_by_role("status")).to_have_text(f"Imported into {name}.")
     (made,) = [one for one in clusters(page, service)["results"] if one["name"] == name]
@@ -153,7 +211,7 @@ def test_openb_pair_is_imported_and_its_numbers_are_true(
     files: list[str | Path] = [*paths]
     page.get_by_role("button", name="Import", exact=True).click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Choose files, or drop them here").set_input_files(files)
+    dialog.get_by_label("Choose files, or drop files and folders here").set_input_files(files)
     name = new_name()
     into_new(dialog, name)
     start(dialog)

@@ -3793,9 +3793,11 @@ export interface components {
              * @description not_read: a kind of Kubernetes that the scheduler does not read
              * @enum {unknown}
              */
-            readonly reason: "confidential" | "not_read" | "unknown_kind" | "unknown_version";
+            readonly reason: "confidential" | "configuration" | "not_read" | "unknown_kind" | "unknown_version";
             /** @description the apiVersion in which this kind is read, of unknown versions; else empty */
             readonly read_as: string;
+            /** @description where in the upload the first ones stand */
+            readonly at: readonly string[];
         };
         /** @description Objects of a kind, by namespace and name. */
         readonly ObjectList: {
@@ -4033,7 +4035,7 @@ export interface components {
             /** @description null while it has no node, or the node's memory is not known */
             readonly on_node: components["schemas"]["PodOnNode"] | null;
             /** @description faults of kube-scheduler 1.34.1 that may be why it is pending: headings of docs/known-limits.md */
-            readonly known_limits: readonly ("namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
+            readonly known_limits: readonly ("a-gated-preemptor" | "namespaceselector-and-waiting" | "negative-namespaceselector" | "not-found-not-found")[];
             /** @description what it and what it refers to wait for though no controller acts; empty unless frozen */
             readonly in_vain: readonly components["schemas"]["InVain"][];
         };

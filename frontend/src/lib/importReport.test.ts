@@ -6,10 +6,13 @@ import {
   isClusterName,
   isHistory,
   kindsText,
+  leftOut,
+  leftOutCount,
   notesText,
   problemText,
   refusedOf,
   refusedText,
+  withPassedOver,
 } from "./importReport";
 
 const REPORT: ImportReport = {
@@ -20,15 +23,23 @@ const REPORT: ImportReport = {
   not_understood: { "policy/v1beta1 PodDisruptionBudget": 3, Secret: 1, Ingress: 2 },
   passed_over: { logs: 1 },
   left_out: [
-    { api_version: "networking.k8s.io/v1", kind: "Ingress", count: 2, reason: "not_read", read_as: "" },
+    {
+      api_version: "networking.k8s.io/v1",
+      kind: "Ingress",
+      count: 2,
+      reason: "not_read",
+      read_as: "",
+      at: ["dump.json: item 4"],
+    },
     {
       api_version: "policy/v1beta1",
       kind: "PodDisruptionBudget",
       count: 3,
       reason: "unknown_version",
       read_as: "policy/v1",
+      at: [],
     },
-    { api_version: "v1", kind: "Secret", count: 1, reason: "confidential", read_as: "" },
+    { api_version: "v1", kind: "Secret", count: 1, reason: "confidential", read_as: "", at: ["dump.json: item 5"] },
   ],
   refused: [
     {
@@ -79,12 +90,29 @@ describe("an import's report", () => {
       "Stored unchanged: 1 object.",
       "Defaulted and admitted as if just created: 2 objects.",
       "Passed over: 1 log of a container.",
-      "Left out, version not read: policy/v1beta1 PodDisruptionBudget (3; write policy/v1).",
-      "Left out, not read by the scheduler: Ingress (2).",
-      "Left out, never imported: Secret (1).",
       "In total the pods request more than the nodes have: 5 of 4 cpu.",
       "Took 250 ms.",
     ]);
+  });
+
+  it("says of each kind that is left out why, and where the first ones stand", () => {
+    expect(leftOut(REPORT)).toEqual([
+      ["Left out, version not read: policy/v1beta1 PodDisruptionBudget (3; write policy/v1).", [], 3],
+      ["Left out, not read by the scheduler: Ingress (2).", ["dump.json: item 4"], 1],
+      ["Left out, never imported: Secret (1).", ["dump.json: item 5"], 0],
+    ]);
+    expect(leftOutCount(REPORT)).toBe(6);
+  });
+
+  it("counts whole GPUs of a trace", () => {
+    const resources = { "example.com/gpu-milli": { demand: 1_460, capacity: 2_000 } };
+    expect(notesText({ ...REPORT, resources })).toContain("GPUs: the pods request 1 of the 2 there are.");
+  });
+
+  it("adds what of a folder was not sent", () => {
+    expect(withPassedOver(REPORT, 0)).toBe(REPORT);
+    expect(withPassedOver(REPORT, 3).passed_over).toEqual({ logs: 1, files: 3 });
+    expect(withPassedOver(withPassedOver(REPORT, 3), 2).passed_over).toEqual({ logs: 1, files: 5 });
   });
 
   it("does not list every file of a folder", () => {

@@ -7,9 +7,10 @@ import { bytes, duration, quantity } from "./format";
 const OUTCOMES = ["created", "updated", "replaced", "unchanged", "deleted", "repeated", "refused"] as const;
 const PASSED_OVER = ["files", "logs"] as const;
 const PLACES = ["file", "document", "item", "line", "object", "field", "detail", "limit"] as const;
-const LEFT_OUT = ["unknown_version", "unknown_kind", "not_read", "confidential"] as const;
+const LEFT_OUT = ["unknown_version", "unknown_kind", "configuration", "not_read", "confidential"] as const;
 const NAMED_FORMATS = ["csv", "history"] as const; // of the others the name is theirs in capitals
 const LISTED = 20;
+const GPU_MILLI = "example.com/gpu-milli"; // thousandths of GPUs, as the openb trace asks for them
 const HISTORY_BEGINS = "KSCHED-HISTORY";
 
 export function filesText(report: ImportReport): readonly string[] {
@@ -30,6 +31,12 @@ function formatText(format: string): string {
   return named ? t(`import.format.${named}`) : format.toUpperCase();
 }
 
+/** The report with the files of folders that were not even sent. */
+export function withPassedOver(report: ImportReport, files: number): ImportReport {
+  const before = report.passed_over.files ?? 0;
+  return files ? { ...report, passed_over: { ...report.passed_over, files: before + files } } : report;
+}
+
 /** [kind, "3 created, 1 unchanged"] */
 export function kindsText(report: ImportReport): readonly (readonly [string, string])[] {
   return Object.entries(report.kinds).map(([kind, counts]) => {
@@ -48,10 +55,8 @@ export function notesText(report: ImportReport): readonly string[] {
     const count = report.passed_over[what];
     if (count) notes.push(t(`import.passedOver.${what}`, { count }));
   }
-  for (const reason of LEFT_OUT) {
-    const kinds = report.left_out.filter((left) => left.reason === reason).map(leftOutText);
-    if (kinds.length) notes.push(t(`import.leftOut.${reason}`, { kinds: kinds.join(t("import.and")) }));
-  }
+  const gpus = report.resources[GPU_MILLI];
+  if (gpus?.capacity) notes.push(t("import.gpus", { demand: whole(gpus.demand), capacity: whole(gpus.capacity) }));
   const resources = Object.entries(report.resources);
   const short = resources.filter(([, { demand, capacity }]) => demand > capacity);
   if (short.length) {
@@ -65,6 +70,23 @@ export function notesText(report: ImportReport): readonly string[] {
   notes.push(t("import.took", { duration: duration(Math.round(report.seconds * 1_000_000)) }));
   return notes;
 }
+
+const whole = (milli: number) => Math.round(milli / 1000);
+
+/** What was left out, by kind: [text, where the first ones stand, how many more there are]. */
+export function leftOut(report: ImportReport): readonly (readonly [string, readonly string[], number])[] {
+  return LEFT_OUT.flatMap((reason) =>
+    report.left_out
+      .filter((left) => left.reason === reason)
+      .map(
+        (left) =>
+          [t(`import.leftOut.${reason}`, { kinds: leftOutText(left) }), left.at, left.count - left.at.length] as const,
+      ),
+  );
+}
+
+export const leftOutCount = (report: ImportReport): number =>
+  report.left_out.reduce((count, left) => count + left.count, 0);
 
 function leftOutText({ api_version, kind, count, reason, read_as }: LeftOut): string {
   const name = reason === "unknown_version" || reason === "unknown_kind" ? `${api_version} ${kind}` : kind;

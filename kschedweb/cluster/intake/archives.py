@@ -22,6 +22,7 @@ MOST_NESTED = 3
 _READ = re.compile(r"(?!\._).*\.(?:(?:ya?ml|json)(?:\.gz)?|tar|tar\.gz|tgz)", re.IGNORECASE)
 _MAGIC = slice(257, 262)
 _BLOCK = 512
+_END = 2 * _BLOCK
 _CONTENT = re.compile(rb"[^\0]")
 
 
@@ -46,12 +47,14 @@ class Opening:
             content = files.unpacked(upload, self._limits)
             self._unpacked += len(content)
             self._limit(place, self._unpacked, self._limits.unpacked_bytes, "unpacks to more than {:,} bytes")
+            if len(content) >= _END and not content.strip(b"\0"):
+                return  # an archive of nothing is its end alone
             if content[_MAGIC] != b"ustar":
                 text = files.text_of(upload.name, content)
                 self.passed_over[LOGS] += text.logs
                 yield text
             elif depth == MOST_NESTED:
-                raise UnreadableError(place, f"is an archive in more than {MOST_NESTED} others")
+                raise UnreadableError(place, f"is an archive in {MOST_NESTED} others; no more are opened")
             else:
                 for member in self._archived(upload.name, content):
                     yield from self.texts(member, depth + 1)

@@ -19,6 +19,7 @@ from kschedweb.cluster.intake.problems import Place, UnreadableError, UploadTooL
 
 GZIP_MAGIC = b"\x1f\x8b"
 HISTORY_MAGIC = b"KSCHED-HISTORY"  # of files that kschedweb.scheduling.past.files knows
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 HISTORY_UNPACKS_TO = 10  # times its size, or more
 PIECE_BYTES = 1 << 16
@@ -98,7 +99,7 @@ def unpacked(upload: Upload, limits: Limits) -> bytes:
 
 def text_of(name: str, content: bytes) -> TextFile:
     """Check one unpacked file; UnreadableError."""
-    content = content.removeprefix(BYTE_ORDER_MARK)
+    content = _from_utf16(name, content).removeprefix(BYTE_ORDER_MARK)
     _check_utf8(name, content)
     format_ = _format_of(name, content)
     logs = 0
@@ -194,6 +195,16 @@ def _without_logs(content: bytes) -> tuple[bytes, int]:
         logs, end = logs + 1, len(content) if over < 0 else over + len(mark)
         parts.append(b"\n" * content.count(b"\n", begin.start(), end))
     return b"".join([*parts, content[end:]]), logs
+
+
+def _from_utf16(name: str, content: bytes) -> bytes:
+    """As UTF-8 what begins with a mark of UTF-16, as what PowerShell writes does."""
+    if not content.startswith(UTF16_MARKS):
+        return content
+    try:
+        return content.decode("utf-16").encode()
+    except UnicodeDecodeError as error:
+        raise UnreadableError(Place(name), f"is not sound UTF-16: {error.reason} at offset {error.start:,}") from None
 
 
 def _check_utf8(name: str, content: bytes) -> None:

@@ -21,6 +21,8 @@ from kschedweb.cluster.intake.problems import (
 from scheduler_core.api.older_claims import current_form
 from scheduler_core.config.feature_gates import CONTROL_PLANE_CLAIMS
 
+LIST = "List"
+
 
 @dataclass(slots=True)
 class Item:
@@ -116,7 +118,10 @@ def _documents(text: TextFile, limits: Limits) -> Iterator[tuple[Place, Any]]:
 
 
 def _opened(place: Place, value: Any, refused: Refusals) -> Iterator[Item]:
-    """The object of a document, or the items of a list (`List`, or a typed one such as `PodList`)."""
+    """The object of a document, or the items of a list (`List`, or a typed one such as `PodList`).
+
+    Of a `List` that is an item the items come as well, and all have its place.
+    """
     if value == []:
         return  # a list without objects
     with refused.noting():
@@ -135,10 +140,14 @@ def _items(place: Place, manifest: dict[str, Any], kind: str, version: str, refu
     of_kind = kind.removesuffix("List")
     of_version = version if of_kind else ""
     for number, value in enumerate(items or (), 1):
-        at = Place(place.file, place.document, number)
+        at = place if place.item else Place(place.file, place.document, number)
         with refused.noting():
             item = _object(at, value, "an object")
-            yield _item(at, item, _named(at, item, "apiVersion") or of_version, _named(at, item, "kind") or of_kind)
+            named, its_kind = _named(at, item, "apiVersion"), _named(at, item, "kind")
+            if its_kind == LIST and "items" in item:
+                yield from _items(at, item, its_kind, named, refused)
+            else:
+                yield _item(at, item, named or of_version, its_kind or of_kind)
 
 
 def _item(place: Place, manifest: dict[str, Any], version: str, kind: str) -> Item:

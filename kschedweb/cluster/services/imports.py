@@ -249,7 +249,7 @@ def _report(cluster_id: int, put: PutReport, file_reports: Sequence[objects.File
         "kept": put.kept,
         "admitted": put.admitted,
         "not_understood": put.not_understood,
-        "left_out": [asdict(kind) for kind in left_out.kinds(put.left_out)],
+        "left_out": [asdict(kind) for kind in left_out.kinds(put.left_out, put.left_out_at)],
         "refused": put.refused.listed,
         "refused_total": put.refused.total,
         "resources": {

@@ -61,6 +61,7 @@ class PutReport:
     kept: int = 0
     admitted: int = 0
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)  # by apiVersion and kind
+    left_out_at: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # where the first of each stand
     refused: Refusals = field(default_factory=Refusals)
     rv: int = 0
 
@@ -143,7 +144,10 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
         if adapters.why_left_out(item.api_version, item.kind) is None:
             found.append(item)
         else:
-            report.left_out[item.api_version, item.kind] += 1
+            key = (item.api_version, item.kind)
+            report.left_out[key] += 1
+            if report.left_out[key] <= left_out.MOST_PLACES:
+                report.left_out_at.setdefault(key, []).append(str(item.place))
     if not found:
         place = Place(items[0].place.file) if items else Place("upload")
         only = "; ".join(left_out.sentences(left_out.kinds(report.left_out)))

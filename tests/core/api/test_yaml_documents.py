@@ -44,6 +44,9 @@ def told(text: str | bytes) -> list[tuple[int, Any]]:
     ("an alias of the document before", "a: &x 1\n---\nb: *x\n---\nc: 1\n",
      [(1, {"a": 1}), (2, (WRONG, 3)), (3, {"c": 1})]),
     ("lines of Windows", "a: ]\r\n---\r\nb: 1\r\n", [(1, (WRONG, 1)), (2, {"b": 1})]),
+    ("a merge key of no object", "<<: 1\n---\n<<: [{}, 1]\n---\na: 1\n",
+     [(1, (WRONG, 1)), (2, (WRONG, 3)), (3, {"a": 1})]),
+    ("a key that stands twice beside a merge key", "<<: {a: 1}\na: 2\na: 3\n", [(1, (WRONG, 3))]),
     ("a byte order mark within", b"a: 1\n\xef\xbb\xbf---\nb: 1\n", [(1, {"a": 1}), (2, {"b": 1})]),
 )  # fmt: skip
 def test_documents_beside_one_that_cannot_be_read_are_read(text: str | bytes, want: list[tuple[int, Any]]) -> None:
@@ -59,6 +62,12 @@ def test_documents_beside_one_that_cannot_be_read_are_read(text: str | bytes, wa
     ("what looks like a separator", "a: |\n  ---\n  b\nc: ---d\n", [(1, {"a": "---\nb\n", "c": "---d"})]),
     ("lines at the end of a text that are kept", "a: |+\n  b\n\n---\nc: 1\n", [(1, {"a": "b\n\n"}), (2, {"c": 1})]),
     ("nothing", "", []),
+    ("a merge key", "a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n", [(1, {"a": {"b": 1, "c": 2}, "d": {"b": 1, "c": 3}})]),
+    ("merge keys, of which the first object counts", "<<: [{a: 1}, {a: 2, b: 2}]\n<<: {c: 3}\n",
+     [(1, {"a": 1, "b": 2, "c": 3})]),
+    ("a merge key behind a key of its object", "a: 1\n<<: {a: 2}\n", [(1, {"a": 2})]),
+    ("a key that is only like it", "'<<': 1\n", [(1, {"<<": 1})]),
+    ("whole numbers with a point", "[1e1, 2.0, 1.5, 1e300, 1e-2]\n", [(1, [10, 2, 1.5, 1e300, 0.01])]),
 )  # fmt: skip
 def test_sound_documents_stand_under_their_numbers(text: str, want: list[tuple[int, Any]]) -> None:
     assert told(text) == want
@@ -89,3 +98,12 @@ def test_each_document_is_told_once(names: list[str]) -> None:
     assert [number for number, _ in found] == list(range(1, len(names) + 1))
     is_wrong = [isinstance(value, tuple) for _, value in found]
     assert is_wrong == [name in ("wrong", "cut") for name in names]
+
+
+def test_places_of_merged_keys_are_those_of_their_object() -> None:
+    places = Places()
+    list(read_documents(b"a: &x\n  b: 1\nc:\n  <<: *x\n  d: 2\n", BOUNDS, places=places))
+    assert places.root is not None
+    below = places.root.below["c"].below
+    assert {key: place.line for key, place in below.items()} == {"b": 2, "d": 5}
+    assert places.duplicates == []

@@ -19,6 +19,11 @@ from tests.cases import cases
     ("a kind that no core group has", "v1", "Ingress", LeftOut.UNKNOWN_KIND),
     ("a kind of Kubernetes", "networking.k8s.io/v1", "NetworkPolicy", LeftOut.NOT_READ),
     ("in whichever version", "policy/v1beta1", "PodSecurityPolicy", LeftOut.NOT_READ),
+    ("a kubeconfig", "v1", "Config", LeftOut.CONFIGURATION),
+    ("a configuration", "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration", LeftOut.CONFIGURATION),
+    ("a kustomization", "kustomize.config.k8s.io/v1beta1", "Kustomization", LeftOut.CONFIGURATION),
+    ("what kubeadm reads", "kubeadm.k8s.io/v1beta4", "ClusterConfiguration", LeftOut.CONFIGURATION),
+    ("an object of a like group", "config.openshift.io/v1", "ClusterVersion", LeftOut.UNKNOWN_KIND),
     ("a Secret", "v1", "Secret", LeftOut.CONFIDENTIAL),
     ("nothing", "", "", LeftOut.UNKNOWN_KIND),
 )  # fmt: skip

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.api.pod import Pod
-from scheduler_core.explain.known_limits import NEGATIVE_SELECTOR, NOT_AWAITED, NOT_FOUND_TWICE, known_limits
+from scheduler_core.explain.known_limits import (
+    GATED_PREEMPTOR,
+    NEGATIVE_SELECTOR,
+    NOT_AWAITED,
+    NOT_FOUND_TWICE,
+    known_limits,
+)
 from scheduler_core.plugins.inter_pod_affinity.filtering import REASON_AFFINITY, REASON_ANTI_AFFINITY
 from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.cases import cases
@@ -45,6 +51,12 @@ def refused(pod: PodBuilder, reason: str) -> Pod:
     ("no selector", refused(asking(None), REASON_ANTI_AFFINITY), []),
     ("refused for something else", refused(asking(choosing("NotIn", "a")), "Insufficient cpu"), []),
     ("refused by the other rule", refused(asking(choosing("In", "a")), REASON_AFFINITY), []),
+    (
+        "waiting for evictions",
+        refused(asking(choosing("In", "a")).nominated("n1"), REASON_ANTI_AFFINITY),
+        [NOT_AWAITED, GATED_PREEMPTOR],
+    ),
+    ("evictions that it is told of", refused(asking(None).nominated("n1"), REASON_ANTI_AFFINITY), []),
     ("not tried yet", asking(choosing("NotIn", "a")).build(), []),
     ("on a node", refused(asking(choosing("NotIn", "a")).on("n1"), REASON_ANTI_AFFINITY), []),
     ("nothing is missing a second time", refused(make_pod(), 'persistentvolumeclaim "c" not found'), []),

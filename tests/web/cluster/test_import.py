@@ -291,6 +291,7 @@ def test_kind_that_is_left_out_has_its_true_reason(
     left = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
     report = upload(logged_in(), cluster, items(pod(), left)).json()["report"]
     (told,) = report["left_out"]
+    assert len(told.pop("at")) == told["count"]
     assert (told["api_version"], told["kind"], told["count"], told["reason"]) == (api_version, kind, 1, reason)
     assert report["notes"][-1] == f"Left out, {note}."
     refusal = upload(logged_in(), cluster, left).json()

@@ -17,7 +17,8 @@ from hypothesis.extra.django import TestCase
 
 from kschedweb.cluster import services
 from kschedweb.cluster.intake import objects
-from kschedweb.cluster.intake.files import Upload
+from kschedweb.cluster.intake.archives import MOST_NESTED, is_read
+from kschedweb.cluster.intake.files import Upload, shown
 from kschedweb.cluster.intake.limits import Limits
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.errors import ApplicationError
@@ -43,14 +44,18 @@ NAMES = [
     "n" * 300 + ".yaml",
     "a.yaml",
 ]
-NAMES += ["a\nb.json", "._x.yaml", ".yaml", "x.tar", "y.json.gz", "d/"]
+NAMES += ["a\nb.json", "._x.yaml", ".yaml", "x.tar", "y.json.gz", "d/", "C:\\x\\y.yaml", "//x.yaml", "./x.yaml"]
+TYPES = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE]
 
 
-def archive(files: Sequence[tuple[str, bytes]]) -> bytes:
+def archive(files: Sequence[tuple[str, bytes] | tuple[str, bytes, bytes]]) -> bytes:
+    """Files with their names and contents, and what they are if no files."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
-        for name, content in files:
+        for name, content, *types in files:
             member = tarfile.TarInfo(name)
+            member.type = types[0] if types else tarfile.REGTYPE
+            member.linkname = "a.yaml" if member.issym() or member.islnk() else ""
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return packed.getvalue()
@@ -71,7 +76,9 @@ def contents(draw: st.DrawFn) -> bytes:
     """A text, or an archive of texts; then perhaps cut, doubled, changed, encoded or packed."""
     content = draw(texts)
     if draw(st.booleans()):
-        content = archive(draw(st.lists(st.tuples(st.sampled_from(NAMES), texts), max_size=4)))
+        files: list[Any] = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts), max_size=4))
+        others = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.just(b""), st.sampled_from(TYPES)), max_size=2))
+        content = archive(files + others)
     for what in draw(st.lists(st.sampled_from(["cut", "double", "change", "utf-16", "crlf", "gzip"]), max_size=3)):
         at = draw(st.integers(0, len(content)))
         if what == "cut":
@@ -143,6 +150,54 @@ def test_each_document_of_a_text_is_told_once(parts: list[tuple[Any, str]], data
         elif value not in ([], items()):
             assert (number in taken) != (number in refused_at)
             assert number in taken or value not in GOOD
+
+
+# What becomes of a file of an archive that is opened, and its content.
+MEMBERS: dict[str, tuple[str, bytes]] = {
+    "an object": ("taken", orjson.dumps(pod("a"))),
+    "as Windows writes it": ("taken", b"\xef\xbb\xbf" + yaml.safe_dump(node("n1")).replace("\n", "\r\n").encode()),
+    "in UTF-16": ("taken", orjson.dumps(pod("a")).decode().encode("utf-16")),
+    "packed": ("taken", gzip.compress(orjson.dumps(pod("a")), mtime=0)),
+    "no object": ("refused", b"a: 1\n"),
+    "a template": ("refused", b"a: {{ .b }}\n"),
+    "another encoding": ("refused", b"a: \xff\n"),
+    "cut": ("refused", gzip.compress(b"a: 1\n", mtime=0)[:-3]),
+    "empty": ("nothing", b""),
+    "a comment": ("nothing", b"# Source: x.yaml\n"),
+    "an empty archive": ("nothing", archive([])),
+}
+REGULAR = st.just(tarfile.REGTYPE)
+members_ = st.tuples(st.sampled_from(NAMES), REGULAR | REGULAR | st.sampled_from(TYPES), st.sampled_from([*MEMBERS]))
+trees = st.recursive(st.lists(members_, max_size=6), lambda inner: st.lists(members_ | inner, max_size=3))
+
+
+def packed_tree(tree: list[Any], want: Counter[str], depth: int = 0) -> bytes:
+    """The archive of a tree, in which a list is another archive; `want` counts what has to become of its files."""
+    files: list[Any] = []
+    for each in tree:
+        if isinstance(each, list) and depth + 1 < MOST_NESTED:
+            files.append(("in.tar", packed_tree(each, want, depth + 1)))
+        elif isinstance(each, list):
+            want["refused"] += 1  # it is not looked into
+            files.append(("in.tar", archive([("x", b"")])))
+        else:
+            name, type_, content = each
+            is_opened = type_ == tarfile.REGTYPE and is_read(shown(name))
+            files.append((name, MEMBERS[content][1] if type_ == tarfile.REGTYPE else b"", type_))
+            want[MEMBERS[content][0] if is_opened else "folders" if type_ == tarfile.DIRTYPE else "passed over"] += 1
+    return archive(files)
+
+
+@given(trees)
+@SETTINGS
+def test_each_file_of_archives_is_told_once(tree: list[Any]) -> None:
+    """Whatever its name, and whichever archive it stands in: it is taken, refused, or counted as passed over."""
+    want = Counter[str]()
+    content = packed_tree([*tree, ("first.json", tarfile.REGTYPE, "an object")], want)
+    found = objects.read([Upload("f.tar", content)], Limits(), partial=True)
+    told = (len(found.items), found.refused.total, found.passed_over["files"])
+    assert told == (want["taken"], want["refused"], want["passed over"])
+    assert sum(file.objects for file in found.files) == want["taken"]
 
 
 @pytest.mark.parametrize("pieces", range(1, 40))

@@ -1,15 +1,22 @@
 """What `./ksched import` takes: files, folders, standard input, and no URL."""
 
 import io
+import json
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from kschedweb.cluster.intake.archives import is_read
+from kschedweb.cluster.intake.limits import Limits
+from kschedweb.environment import ROOT
 from kschedweb.ops import given
 from kschedweb.ops.given import NotGivenError
 from tests.cases import cases
+
+# The browser packs folders by the same rules and is held to the same cases.
+CASES = json.loads((ROOT / "frontend/src/lib/given.cases.json").read_text())
 
 
 def folder(at: Path, *names: str) -> Path:
@@ -32,6 +39,16 @@ def test_folder_becomes_an_archive_of_its_manifests(tmp_path: Path) -> None:
     assert name == "dump.local.7"
     assert members(content) == {each: each for each in ("a.yml.gz", "b.tgz", "nodes.json", "default/pods.YAML")}
     assert found.passed_over == 3
+
+
+@pytest.mark.parametrize("name", CASES["read"] + CASES["passedOver"])
+def test_name_says_whether_a_file_of_a_folder_goes_along(name: str) -> None:
+    assert is_read(name) == (name in CASES["read"])
+
+
+def test_browser_has_the_limits_of_the_command() -> None:
+    limits = Limits()
+    assert (CASES["files"], CASES["bytes"]) == (limits.archive_files, limits.unpacked_bytes)
 
 
 def test_files_and_folders_come_in_their_order(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def read_json(content: bytes, limits: Limits = LIMITS) -> Any:
     ("octal of YAML 1.1", "0644", 420),
     ("octal of YAML 1.2", "0o644", 420),
     ("fraction", "1.5", 1.5),
-    ("exponent", "1e3", 1000.0),
+    ("exponent", "1e3", 1000),
     ("a quantity is text", "100m", "100m"),
     ("another quantity", "1Gi", "1Gi"),
     ("a time of day is text", "12:30", "12:30"),
