@@ -23,6 +23,7 @@ def told_evicted(key: str, said: Mapping[str, Any]) -> Iterator[str]:
     yield ": ".join(part for part in (f"{key}{place}", BY[said["by"]], said["message"]) if part)
     cut = ", and earlier: what was before it is not stored any more" if said["is_cut"] else ""
     yield f"entry {entry['rv']} by {entry['actor']} at {entry['at']}: {entry['operation']}{cut}"
+    yield from _cause(said)
     yield f"gone at {said['gone_at']}" if said["gone_at"] else "it is still leaving"
     if said["preemptor"]:
         priority = "" if found is None or found["priority"] is None else f", of priority {found['priority']:,}"
@@ -35,6 +36,24 @@ def told_evicted(key: str, said: Mapping[str, Any]) -> Iterator[str]:
     apart = said["difference"]
     if apart is not None:
         yield f"different: {apart['field']}; recorded: {apart['recorded']}; again: {apart['replayed']}"
+
+
+def _cause(said: Mapping[str, Any]) -> Iterator[str]:
+    """The change of its node behind it, and the budgets it was counted against."""
+    cause, node = said["cause"], said["node"]
+    if cause is not None:
+        by = f"entry {cause['rv']} by {cause['actor']} at {cause['at']}"
+        if cause["is_cut"]:
+            by = f"before {by}, the first that is stored"
+        if cause["taint"]:
+            seconds = cause["seconds"]
+            tolerated = "" if seconds is None else f", tolerated for {number_of(seconds, 'second')}"
+            yield f"taint {cause['taint']} on {node}{tolerated}: {by}"
+        else:
+            yield f"{node} {'deleted' if cause['operation'] == 'deleted' else 'to be drained'}: {by}"
+    for budget in said["budgets"]:
+        left = number_of(budget["left"], "disruption")
+        yield f"counted against the budget {budget['namespace']}/{budget['name']}, which allows {left} after it"
 
 
 def _search(found: Mapping[str, Any]) -> Iterator[str]:
@@ -66,6 +85,8 @@ def _search(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unsaid(found: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
+    if cost["left_out"]:
+        return "left out by extenders"
     if found["made_again"]:
         return "the same; it comes later"
     return f"{_figure(cost, 'pdb_violations')}, {_figure(cost, 'number_of_victims')}"

@@ -22,12 +22,31 @@ MOST_SECONDS: Final = 100 * 366 * 86_400
 Value = str | int
 
 
-class QueryError(ValueError):
-    """The text is no query: what is wrong, and where."""
+# What can be wrong with a text. The browser says it in the reader's language, by these names.
+PROBLEMS: Final = {
+    "tooMany": "at most {most} terms",
+    "afterQuote": 'a quote ends a value: a space or "," must follow',
+    "quoteWithin": "a quote stands around a whole value",
+    "openQuote": "the quote is not closed",
+    "noKey": "{list} have no key {key!r}; known: {known}; text with a colon: in quotes",
+    "operator": "{key} takes {operators}",
+    "oneValue": "{key}{operator} takes one value",
+    "word": "{key} is one of {words}",
+    "number": "{key} is a whole number of at most {most}",
+    "span": "{key} is a time such as 90s, 10m, 1h30m or 2d",
+    "noWord": "a word is missing",
+    "noValue": "a value for {key} is missing",
+    "nul": "no text holds a character of code 0",
+}
 
-    def __init__(self, message: str, at: int, end: int) -> None:
-        super().__init__(message)
-        self.message, self.at, self.end = message, at, end
+
+class QueryError(ValueError):
+    """The text is no query: what is wrong, one of PROBLEMS with its values, and where."""
+
+    def __init__(self, problem: str, at: int, end: int, **values: str | int) -> None:
+        self.message = PROBLEMS[problem].format(**values)
+        super().__init__(self.message)
+        self.problem, self.values, self.at, self.end = problem, values, at, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +87,7 @@ def parse(text: str, wanted: ListOf) -> tuple[Term, ...]:
     """The terms of a text, as asked of a list. QueryError."""
     found = tuple(_term(raw, wanted) for raw in scan(text))
     if len(found) > MOST_TERMS:
-        raise QueryError(f"at most {MOST_TERMS} terms", found[MOST_TERMS].at, len(text.rstrip()))
+        raise QueryError("tooMany", found[MOST_TERMS].at, len(text.rstrip()), most=MOST_TERMS)
     return found
 
 
@@ -110,7 +129,7 @@ def _raw(text: str, start: int) -> Raw:
             break
         at += 1
     if at < len(text) and not text[at].isspace():
-        raise QueryError('a quote ends a value: a space or "," must follow', at, at + 1)
+        raise QueryError("afterQuote", at, at + 1)
     return Raw(start, at, negated, name, name_at, operator, tuple(pieces))
 
 
@@ -120,7 +139,7 @@ def _piece(text: str, start: int) -> Piece:
     at = start
     while at < len(text) and not text[at].isspace() and text[at] != ",":
         if text[at] == '"':
-            raise QueryError("a quote stands around a whole value", at, at + 1)
+            raise QueryError("quoteWithin", at, at + 1)
         at += 1
     return Piece(text[start:at], start, at, quoted=False)
 
@@ -134,23 +153,22 @@ def _quoted(text: str, start: int) -> Piece:
         letters.append(text[at])
         at += 1
     if at >= len(text):
-        raise QueryError("the quote is not closed", start, len(text))
+        raise QueryError("openQuote", start, len(text))
     return Piece("".join(letters), start, at + 1, quoted=True)
 
 
 def _term(raw: Raw, wanted: ListOf) -> Term:
     if not raw.operator:
-        return Term("", "", tuple(_text(piece, raw, "a word") for piece in raw.pieces), raw.negated, raw.at)
+        return Term("", "", tuple(_text(piece, raw) for piece in raw.pieces), raw.negated, raw.at)
     key = known_key(raw.name, wanted)
     end = raw.name_at + len(raw.name)
     if key is None:
-        told = f"{wanted.name} have no key {raw.name!r}; known: {', '.join(wanted.keys)}; text with a colon: in quotes"
-        raise QueryError(told, raw.name_at, end)
+        raise QueryError("noKey", raw.name_at, end, list=wanted.name, key=raw.name, known=", ".join(wanted.keys))
     if key.is_compared is not (raw.operator != ":") and not (key.kind is Kind.NUMBER and raw.operator == ":"):
-        takes = {Kind.SPAN: "> or <", Kind.NUMBER: ":, > or <"}.get(key.kind, ":")
-        raise QueryError(f"{key.name} takes {takes}", end, end + len(raw.operator))
+        takes = {Kind.SPAN: "> <", Kind.NUMBER: ": > <"}.get(key.kind, ":")
+        raise QueryError("operator", end, end + len(raw.operator), key=key.name, operators=takes)
     if key.is_compared and raw.operator != ":" and len(raw.pieces) > 1:
-        raise QueryError(f"{key.name}{raw.operator} takes one value", raw.pieces[1].at - 1, raw.end)
+        raise QueryError("oneValue", raw.pieces[1].at - 1, raw.end, key=key.name, operator=raw.operator)
     values = tuple(_value(key, piece, raw, wanted) for piece in raw.pieces)
     return Term(key.name, raw.operator, values, raw.negated, raw.at)
 
@@ -162,31 +180,33 @@ def known_key(name: str, wanted: ListOf) -> Key | None:
 
 
 def _value(key: Key, piece: Piece, raw: Raw, wanted: ListOf) -> Value:
-    text = _text(piece, raw, f"a value for {key.name}")
+    text = _text(piece, raw, key.name)
     if key.kind is Kind.WORD:
         words: Sequence[str] = wanted.words[key.name]
         word = next((word for word in words if word.lower() == text.lower()), None)
         if word is None:
-            raise QueryError(f"{key.name} is one of {', '.join(words)}", piece.at, piece.end)
+            raise QueryError("word", piece.at, piece.end, key=key.name, words=", ".join(words))
         return word
     if key.kind is Kind.NUMBER:
         number = _number(text)
         if number is None:
-            raise QueryError(f"{key.name} is a whole number of at most {MOST_NUMBER}", piece.at, piece.end)
+            raise QueryError("number", piece.at, piece.end, key=key.name, most=MOST_NUMBER)
         return number
     if key.kind is Kind.SPAN:
         seconds = _seconds(text)
         if seconds is None:
-            raise QueryError(f"{key.name} is a time such as 90s, 10m, 1h30m or 2d", piece.at, piece.end)
+            raise QueryError("span", piece.at, piece.end, key=key.name)
         return seconds
     return text
 
 
-def _text(piece: Piece, raw: Raw, what: str) -> str:
+def _text(piece: Piece, raw: Raw, key: str = "") -> str:
     if not piece.text:
-        raise QueryError(f"{what} is missing", raw.at, raw.end)
+        if key:
+            raise QueryError("noValue", raw.at, raw.end, key=key)
+        raise QueryError("noWord", raw.at, raw.end)
     if "\0" in piece.text:
-        raise QueryError("no text holds a character of code 0", piece.at, piece.end)
+        raise QueryError("nul", piece.at, piece.end)
     return piece.text
 
 

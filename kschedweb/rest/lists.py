@@ -122,7 +122,8 @@ def _asked(cluster_id: int, what: str, query: views.ListFilter) -> tuple[ListOf,
     try:
         terms = parse(query.q, wanted)
     except QueryError as error:
-        raise QueryRefusedError(error.message, at=error.at, end=error.end) from None
+        told = {"at": error.at, "end": error.end, "problem": error.problem, "values": error.values}
+        raise QueryRefusedError(error.message, **told) from None
     return wanted, terms
 
 

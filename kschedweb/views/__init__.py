@@ -128,10 +128,12 @@ from kschedweb.views.evicted import (
     Criterion,
     EvictedBy,
     EvictingEntry,
+    EvictionCause,
     NodeCost,
     PodEvicted,
     PodEvictedQuery,
     Preempting,
+    SpentBudget,
     TriedPod,
 )
 from kschedweb.views.fits import (
@@ -350,6 +352,8 @@ __all__ = [
     "Criterion",
     "EvictedBy",
     "EvictingEntry",
+    "EvictionCause",
+    "SpentBudget",
     "NodeCost",
     "PodEvicted",
     "PodEvictedQuery",

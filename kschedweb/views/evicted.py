@@ -24,6 +24,24 @@ class EvictingEntry(View):
     at: Moment
 
 
+class EvictionCause(EvictingEntry):
+    """The change of the node that made the actor of an eviction do it."""
+
+    taint: Annotated[
+        str, doc("key=value:effect, which came with this entry; empty: the node went, or was to be drained")
+    ]
+    seconds: Annotated[int | None, doc("for which the pod tolerated the taint; null: not at all, or there is none")]
+    is_cut: Annotated[bool, doc("it was so already before: earlier entries are not stored any more")]
+
+
+class SpentBudget(View):
+    """A budget that an eviction was counted against."""
+
+    namespace: str
+    name: str
+    left: Annotated[int, doc("disruptions that it allowed after it")]
+
+
 class NodeCost(View):
     """What a node would have cost, by the criteria in the order in which they are compared."""
 
@@ -40,6 +58,7 @@ class NodeCost(View):
     falls_by: Annotated[
         Criterion, doc("the first at which it costs more than the chosen node; empty: none, or not made again")
     ]
+    left_out: Annotated[bool, doc("by extenders: it was not among those that were compared")]
 
 
 class BudgetCount(View):
@@ -82,10 +101,13 @@ class Preempting(View):
     candidates: Annotated[int, doc("nodes where the pod would fit in the place of others")]
     criterion: Annotated[Criterion, doc("that left the node alone; empty: there was one, or the first of equals")]
     tied: Annotated[int, doc("candidates that no criterion tells apart, the first of which is taken; 0: one was best")]
-    asks_extenders: Annotated[bool, doc("extenders had a say, which may have left out candidates or their victims")]
+    asks_extenders: Annotated[bool, doc("extenders had a say in which candidates and victims were left")]
     made_again: Annotated[bool, doc("what follows is of the search made again; false: of its record")]
     costs: Annotated[Sequence[NodeCost], doc("of candidates, the best first")]
-    pods: Annotated[Sequence[TriedPod], doc("on the node, in the order they were put back; empty: not made again")]
+    pods: Annotated[
+        Sequence[TriedPod],
+        doc("on the node, in the order they were put back; empty: not made again, or extenders wanted others to go"),
+    ]
 
 
 class PodEvicted(View):
@@ -106,6 +128,11 @@ class PodEvicted(View):
     entry: Annotated[EvictingEntry, doc("with which it was to go: its actor had it deleted")]
     is_cut: Annotated[bool, doc("it was to go already before: earlier entries are not stored any more")]
     gone_at: Annotated[Moment | None, doc("null: it is still there")]
+    cause: Annotated[
+        EvictionCause | None,
+        doc("of a taint, a drain, or a node that is gone, the change of the node; null: another, or it is not stored"),
+    ]
+    budgets: Annotated[Sequence[SpentBudget], doc("that the Eviction API counted it against")]
     preemptor: Annotated[str, doc("namespace/name, or the uid where no pod of it is known; empty: none, or not known")]
     preemption: Annotated[Preempting | None, doc("null: none, or the attempt is not stored")]
     difference: Annotated[

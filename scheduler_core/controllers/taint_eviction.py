@@ -176,6 +176,21 @@ class TaintEviction(PodReader):
             yield Patch(ObjectKey(Node.kind, "", node.name), body, uid=node.uid)
 
 
+def ousting(pod: Pod, node: Node) -> tuple[Taint, int | None] | None:
+    """The taint for which the pod has to leave the node, and for how many seconds it tolerates it; None: not at all.
+
+    Of several the first that it does not tolerate, else the one it tolerates for the shortest time. None: it may stay.
+    """
+    timed: list[tuple[int, Taint]] = []
+    for taint in _no_execute(node):
+        used = _first_match(pod, taint)
+        if used is None:
+            return taint, None
+        if used.toleration_seconds is not None:
+            timed.append((max(0, used.toleration_seconds), taint))
+    return min(((taint, seconds) for seconds, taint in timed), key=lambda each: each[1], default=None)
+
+
 def _no_execute(node: Node) -> tuple[Taint, ...]:
     return tuple(one for one in node.taints if one.effect == NO_EXECUTE)
 

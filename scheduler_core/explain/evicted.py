@@ -16,11 +16,14 @@ from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.filtering import nominated_that_count
 from scheduler_core.cycle.runner import PlainRunner
+from scheduler_core.errors import ExtenderError
 from scheduler_core.explain.again import amounts_of, cycle_witnessed
 from scheduler_core.explain.trials import Trials
+from scheduler_core.framework import extender_messages
 from scheduler_core.framework.cycle_state import CycleState
+from scheduler_core.framework.extender_messages import MetaVictims
 from scheduler_core.model.amounts import Amounts
-from scheduler_core.model.effects import Effects
+from scheduler_core.model.effects import Effects, ExtenderExchange
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import Status
 from scheduler_core.model.types import Diagnosis, PodInfo
@@ -37,13 +40,15 @@ _RUNNER = PlainRunner()
 class Cost:
     """What a node would have cost: `values` of the criteria in their order, the smallest being the best.
 
-    `falls_by`: the first criterion at which it costs more than the one taken; empty for that, and for its equals.
+    `falls_by`: the first criterion at which it costs more than the one taken; empty for that, for its equals, and where
+    extenders `left_out` the node. Victims are those that extenders wanted, where they were asked.
     """
 
     node: str
     victims: tuple[str, ...]
     values: tuple[int, ...]
     falls_by: str
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,9 @@ class LowerPod:
 class Evicting:
     """A search for victims made again: `costs` in the order of the search, `pods` in the order of their trial.
 
-    `decided_by`: the criterion that left the best alone, empty where there was one or where equals were left. `doubt`:
-    what a second run says otherwise than the trial; empty where it says the same.
+    `pods` is empty where extenders wanted others to go than the search had found. `decided_by`: the criterion that left
+    the best alone, empty where there was one or where equals were left. `doubt`: what a second
+    run says otherwise than the trial; empty where it says the same.
     """
 
     priority: int  # of the preemptor
@@ -97,28 +103,37 @@ class Evicting:
     doubt: str = ""
 
 
-def evicting_again(
-    scheduler: Scheduler, step: RecordedStep, place: int, nodes: Sequence[str], taken: str
-) -> tuple[Effects, Evicting | None]:
-    """Make a recorded step again up to its attempt at this place, and try these nodes for victims.
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a record says of a search: the candidates in its order, the node taken, what extenders said to them."""
 
-    `nodes`: the candidates in the order of the search; `taken`: the one whose victims are told of one by one. None: it
-    ended before filtering, or there is no search.
+    nodes: Sequence[str]
+    taken: str
+    exchanges: Sequence[ExtenderExchange] = ()
+
+
+def evicting_again(
+    scheduler: Scheduler, step: RecordedStep, place: int, searched: Searched
+) -> tuple[Effects, Evicting | None]:
+    """Make a recorded step again up to its attempt at this place, and try the candidates for victims.
+
+    The victims of the node taken are told of one by one. None: it ended before filtering, or there is no search.
     """
     found: list[Evicting | None] = []
     effects = cycle_witnessed(
-        scheduler, step, place, lambda cycle, _: found.append(evicting(scheduler.engine, cycle, nodes, taken))
+        scheduler, step, place, lambda cycle, _: found.append(evicting(scheduler.engine, cycle, searched))
     )
     return effects, found[0] if found else None
 
 
-def evicting(engine: Engine, cycle: Cycle, nodes: Sequence[str], taken: str) -> Evicting | None:
+def evicting(engine: Engine, cycle: Cycle, searched: Searched) -> Evicting | None:
     """The search of a cycle whose filters have run, among nodes that are known to be candidates."""
+    nodes, taken = searched.nodes, searched.taken
     plain = replace(cycle, state=CycleState(), diagnosis=Diagnosis())
     _RUNNER.pre_filter(plain)
     trials = Trials(engine, plain, cycle.diagnosis)
     places = [plain.view.index.get(name) for name in nodes]
-    if trials.question is None or None in places or taken not in nodes:
+    if trials.question is None or None in places:
         return None
     candidates: list[Candidate] = []
     pods: tuple[LowerPod, ...] = ()
@@ -135,25 +150,64 @@ def evicting(engine: Engine, cycle: Cycle, nodes: Sequence[str], taken: str) -> 
         if info.name == taken:
             pods = tried.pods(found)
             doubts += tried.doubts(found, pods)
-    if not candidates:
+    wanted = _wanted(candidates, plain, searched.exchanges)
+    if not wanted:
         return None
-    values = values_of(candidates, engine.now)
+    if any(each.node_name == taken and each not in candidates for each in wanted):
+        pods = ()
+    values = values_of(wanted, engine.now)
     best, decided_by = best_of(values)
     first = values[:, best[0]].tolist()
+    named = {each.node_name for each in wanted}
+    left_out = [each for each in candidates if each.node_name not in named]
+    others = values_of(left_out, engine.now)
     return Evicting(
         priority=trials.question.pod.priority,
-        best=candidates[int(best[0])].node_name,
+        best=wanted[int(best[0])].node_name,
         decided_by=decided_by,
         tied=len(best),
-        costs=tuple(_cost(each, values[:, line].tolist(), first) for line, each in enumerate(candidates)),
+        costs=(
+            *(_cost(each, values[:, line].tolist(), first) for line, each in enumerate(wanted)),
+            *(_cost(each, others[:, line].tolist(), None) for line, each in enumerate(left_out)),
+        ),
         pods=pods,
         doubt=doubts[0] if doubts else "",
     )
 
 
-def _cost(candidate: Candidate, values: Sequence[int], first: Sequence[int]) -> Cost:
-    apart = (name for name, value, best in zip(NAMES, values, first, strict=True) if value != best)
-    return Cost(candidate.node_name, _keys(candidate.victims), tuple(values), next(apart, ""))
+def _wanted(candidates: list[Candidate], plain: Cycle, exchanges: Sequence[ExtenderExchange]) -> list[Candidate]:
+    """The candidates among which was chosen: as they are, or as the last extender that answered wanted them."""
+    for exchange in reversed(exchanges):
+        if exchange.point != "preempt" or exchange.answer is None:
+            continue
+        try:
+            left = extender_messages.read_victims(exchange.answer)
+        except ExtenderError:
+            continue  # it was passed over, as it may fail
+        names = [name for name, each in left.items() if each.uids]
+        if any(name not in plain.view.index for name in names):
+            continue
+        known = {each.node_name: each for each in candidates}
+        return [
+            _as_wanted(known.get(name), plain.view.infos[plain.view.index[name]], left[name])
+            for name in (*(name for name in known if name in names), *(name for name in names if name not in known))
+        ]
+    return candidates
+
+
+def _as_wanted(own: Candidate | None, info: NodeInfo, victims: MetaVictims) -> Candidate:
+    """The candidate with the victims of an extender; the same one where they are its own."""
+    found = {each.pod.uid: each.pod for each in info.pods}
+    pods = tuple(found[uid] for uid in victims.uids if uid in found)
+    if own is not None and (own.victims, own.num_pdb_violations) == (pods, victims.num_pdb_violations):
+        return own
+    return Candidate(info.name, pods, victims.num_pdb_violations)
+
+
+def _cost(candidate: Candidate, values: Sequence[int], first: Sequence[int] | None) -> Cost:
+    """`first`: the values of the best; None for a node that was left out."""
+    apart = (name for name, value, best in zip(NAMES, values, first or values, strict=True) if value != best)
+    return Cost(candidate.node_name, _keys(candidate.victims), tuple(values), next(apart, ""), first is None)
 
 
 def _keys(pods: Iterable[Pod]) -> tuple[str, ...]:

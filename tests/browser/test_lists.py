@@ -111,7 +111,7 @@ def test_wrong_query_is_marked_where_it_is_wrong(page: Page, cluster: Cluster) -
     box(page).fill("web stats:x")
     box(page).press("Enter")
     expect(page.get_by_role("mark")).to_have_text("stats")
-    expect(page.get_by_text("pods have no key 'stats'; known: status, ns,")).to_be_visible()
+    expect(page.get_by_text("There is no key “stats” here. Known: status, ns,")).to_be_visible()
     expect(box(page)).to_have_attribute("aria-invalid", "true")
     box(page).fill("")
     expect(page.get_by_role("mark")).to_be_hidden()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster
+from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show
 from tests.browser.test_accessible import connection_lost
 from tests.browser.test_attempts import open_pod
 
@@ -24,6 +24,16 @@ def box(found: Locator) -> dict[str, float]:
     measured = found.bounding_box()
     assert measured is not None
     return dict(measured)
+
+
+def test_bar_of_a_wide_screen_is_one_line_whatever_the_cluster_is_called(page: Page, service: Service) -> None:
+    made = clusters(page, service, "POST", "", {"name": "production-europe-west-payments-and-orders-cluster-0042"})
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(page, service, Cluster(page, service.url, made["id"]))
+    clock, menu = page.locator("header .clock"), page.get_by_role("button", name="Settings")
+    assert abs(box(clock)["y"] - box(menu)["y"]) < box(menu)["height"] / 2
+    assert box(page.get_by_role("banner"))["height"] < 60
+    clusters(page, service, "DELETE", f"/{made['id']}")
 
 
 def test_bar_stays_in_its_lines_when_the_connection_is_lost(narrow: Page, cluster: Cluster) -> None:

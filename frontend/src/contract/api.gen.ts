@@ -2736,6 +2736,20 @@ export interface components {
             /** Format: date-time */
             readonly at: string;
         };
+        /** @description The change of the node that made the actor of an eviction do it. */
+        readonly EvictionCause: {
+            readonly rv: number;
+            readonly operation: string;
+            readonly actor: string;
+            /** Format: date-time */
+            readonly at: string;
+            /** @description key=value:effect, which came with this entry; empty: the node went, or was to be drained */
+            readonly taint: string;
+            /** @description for which the pod tolerated the taint; null: not at all, or there is none */
+            readonly seconds: number | null;
+            /** @description it was so already before: earlier entries are not stored any more */
+            readonly is_cut: boolean;
+        };
         /** @description What a node would have cost, by the criteria in the order in which they are compared. */
         readonly NodeCost: {
             readonly node: string;
@@ -2754,6 +2768,8 @@ export interface components {
              * @enum {unknown}
              */
             readonly falls_by: "" | "highest_priority" | "latest_start" | "number_of_victims" | "pdb_violations" | "sum_of_priorities";
+            /** @description by extenders: it was not among those that were compared */
+            readonly left_out: boolean;
         };
         /** @description Why a pod was evicted. */
         readonly PodEvicted: {
@@ -2773,6 +2789,10 @@ export interface components {
             readonly is_cut: boolean;
             /** @description null: it is still there */
             readonly gone_at: string | null;
+            /** @description of a taint, a drain, or a node that is gone, the change of the node; null: another, or it is not stored */
+            readonly cause: components["schemas"]["EvictionCause"] | null;
+            /** @description that the Eviction API counted it against */
+            readonly budgets: readonly components["schemas"]["SpentBudget"][];
             /** @description namespace/name, or the uid where no pod of it is known; empty: none, or not known */
             readonly preemptor: string;
             /** @description null: none, or the attempt is not stored */
@@ -2821,14 +2841,21 @@ export interface components {
             readonly criterion: "" | "highest_priority" | "latest_start" | "number_of_victims" | "pdb_violations" | "sum_of_priorities";
             /** @description candidates that no criterion tells apart, the first of which is taken; 0: one was best */
             readonly tied: number;
-            /** @description extenders had a say, which may have left out candidates or their victims */
+            /** @description extenders had a say in which candidates and victims were left */
             readonly asks_extenders: boolean;
             /** @description what follows is of the search made again; false: of its record */
             readonly made_again: boolean;
             /** @description of candidates, the best first */
             readonly costs: readonly components["schemas"]["NodeCost"][];
-            /** @description on the node, in the order they were put back; empty: not made again */
+            /** @description on the node, in the order they were put back; empty: not made again, or extenders wanted others to go */
             readonly pods: readonly components["schemas"]["TriedPod"][];
+        };
+        /** @description A budget that an eviction was counted against. */
+        readonly SpentBudget: {
+            readonly namespace: string;
+            readonly name: string;
+            /** @description disruptions that it allowed after it */
+            readonly left: number;
         };
         /** @description A pod of lower priority on the chosen node, which was put back when all of them had left. */
         readonly TriedPod: {
@@ -4741,10 +4768,12 @@ export type ObjectEventQuery = components['schemas']['ObjectEventQuery'];
 export type ObjectEvents = components['schemas']['ObjectEvents'];
 export type BudgetCount = components['schemas']['BudgetCount'];
 export type EvictingEntry = components['schemas']['EvictingEntry'];
+export type EvictionCause = components['schemas']['EvictionCause'];
 export type NodeCost = components['schemas']['NodeCost'];
 export type PodEvicted = components['schemas']['PodEvicted'];
 export type PodEvictedQuery = components['schemas']['PodEvictedQuery'];
 export type Preempting = components['schemas']['Preempting'];
+export type SpentBudget = components['schemas']['SpentBudget'];
 export type TriedPod = components['schemas']['TriedPod'];
 export type FitApplied = components['schemas']['FitApplied'];
 export type FitApply = components['schemas']['FitApply'];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Amounts } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
-import { quantities, type Sentence, sentenceOnNode, sentencesOf } from "./amounts";
+import { quantities, type Sentence, sentenceAlone, sentenceOnNode, sentencesOf } from "./amounts";
 
 const CPU: Amounts = {
   kind: "resource",
@@ -180,4 +180,12 @@ describe("quantities", () => {
   ] as const)("of %s tell apart what differs", (resource, values, want) =>
     expect(quantities(resource, values)).toEqual(want),
   );
+});
+
+describe("a sentence about one node that stands alone", () => {
+  it("begins as sentences do, and leaves names as they are", () => {
+    expect(text(sentenceAlone({ ...CPU, nodes: 1 }))).toMatch(/^Asks 31 cpu; /);
+    expect(text(sentenceAlone({ ...CPU, kind: "taint", subject: "team=a:NoSchedule" }))).toMatch(/^team=a/);
+    expect(text(sentenceAlone({ ...CPU, kind: "port", subject: "80", pod: "d/p" }))).toMatch(/^<d\/p>/);
+  });
 });

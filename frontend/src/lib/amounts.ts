@@ -56,6 +56,15 @@ export function sentenceOnNode(about: Amounts): Sentence {
   }
 }
 
+/** The same where it stands by itself, as a sentence. What begins with a name is left as it is. */
+export function sentenceAlone(about: Amounts): Sentence {
+  const [first, ...rest] = sentenceOnNode(about);
+  const isName = about.kind === "taint" || !first || !("text" in first);
+  return isName ? sentenceOnNode(about) : [{ ...first, text: capital(first.text) }, ...rest];
+}
+
+const capital = (text: string): string => text.slice(0, 1).toLocaleUpperCase() + text.slice(1);
+
 /** One node is named; several are counted, and one of them is named. */
 function main(about: Amounts): Sentence {
   const node = { node: about.node };

@@ -1,10 +1,39 @@
 import { describe, expect, it } from "vitest";
-import type { PodEvicted } from "../contract/api.gen";
+import type { Amounts, EvictionCause, PodEvicted } from "../contract/api.gen";
 import { EVICTED, RECORDED, SEARCH, VICTIM } from "../views/__fixtures__/evictedWhy";
 import { written } from "../views/__fixtures__/written";
 import { causeTexts, costSentence, type Links, searchTexts, triedNotes, triedText } from "./evictedWhy";
 
-const links: Links = { entry: ({ rv }) => `entry ${rv}`, attempt: (seq) => `attempt ${seq}` };
+const links: Links = {
+  entry: ({ rv }) => `entry ${rv}`,
+  nodeEntry: ({ rv }, node) => `${node} ${rv}`,
+  attempt: (seq) => `attempt ${seq}`,
+};
+const CPU: Amounts = {
+  kind: "resource",
+  subject: "cpu",
+  nodes: 1,
+  asked: 7_000,
+  there: 2_000,
+  node: "n2",
+  capacity: 4_000,
+  only: 1,
+  nearest: null,
+  nearest_node: "",
+  values: [],
+  others: 0,
+  pod: "",
+  without: 0,
+};
+const CAUSE: EvictionCause = {
+  rv: 7,
+  operation: "updated",
+  actor: "node-controller",
+  at: "2026-01-01T00:00:00Z",
+  taint: "gpu=broken:NoExecute",
+  seconds: null,
+  is_cut: false,
+};
 const causes = (more: Partial<PodEvicted>) => causeTexts({ ...EVICTED, ...more }, links).map(written);
 
 describe("why a pod was evicted", () => {
@@ -27,6 +56,22 @@ describe("why a pod was evicted", () => {
     const [cause, ...others] = causes({ by, preemptor: "", preemption: null });
     expect(cause).toContain(want);
     expect(others).toEqual([]);
+  });
+
+  it("names the taint and since when the node has had it, the drain, the node that is gone, and budgets", () => {
+    const behind = (by: PodEvicted["by"], cause: Partial<EvictionCause>) =>
+      causes({ by, preemptor: "", preemption: null, cause: { ...CAUSE, ...cause } }).slice(1);
+    expect(behind("taint", {})[0]).toMatch(
+      /^\[n2\] has had the taint gpu=broken:NoExecute since entry 7<n2 7> by node-/,
+    );
+    expect(behind("taint", { seconds: 300 })[1]).toBe("The pod tolerated it for 300 seconds.");
+    expect(behind("taint", { is_cut: true })[0]).toContain("since before entry 7");
+    expect(behind("api", { taint: "", actor: "ann" })[0]).toMatch(/^ann had \[n2\] drained/);
+    expect(behind("podGC", { taint: "", operation: "deleted", actor: "ann" })[0]).toMatch(/^n2 was deleted by ann/);
+    const budgets = [{ namespace: "shop", name: "web", left: 1 }];
+    expect(causes({ by: "api", preemptor: "", preemption: null, budgets })[1]).toBe(
+      "It was counted against the budget shop/web, which allows 1 disruption after it.",
+    );
   });
 
   it("says what is not stored any more", () => {
@@ -82,6 +127,9 @@ describe("why a pod was evicted", () => {
     expect(written(triedText(kept))).toBe("default/kept, priority 1: spared");
     expect(triedNotes(kept)).toEqual([]);
     expect(written(triedText(VICTIM))).toBe("default/web, priority 0: not spared: NodeResourcesFit: Insufficient cpu.");
+    expect(written(triedText({ ...VICTIM, amounts: [CPU] }))).toBe(
+      "default/web, priority 0: not spared: NodeResourcesFit: Insufficient cpu: asks 7 cpu; 2 of 4 are free.",
+    );
     const budgets = [{ namespace: "d", name: "b", allowed: 1, place: 2 }];
     expect(triedNotes({ ...VICTIM, budgets }).map(written)).toEqual([
       "Budget d/b allows 1 disruption, it is number 2: a violation.",

@@ -1,11 +1,15 @@
 /** Why a pod was evicted, in sentences whose figures are linked to where they stand in full. */
-import type { EvictingEntry, NodeCost, PodEvicted, Preempting, TriedPod } from "../contract/api.gen";
+import type { EvictingEntry, EvictionCause, NodeCost, PodEvicted, Preempting, TriedPod } from "../contract/api.gen";
 import { i18n, type TextKey } from "../i18n/index.svelte";
-import { type Sentence, sentence } from "./amounts";
+import { type Sentence, sentence, sentenceOnNode } from "./amounts";
 import type { Criterion } from "./candidates";
 
-/** Addresses of an entry of the change log, and of the preemptor's attempt. */
-export type Links = { readonly entry: (entry: EvictingEntry) => string; readonly attempt: (seq: number) => string };
+/** Addresses of an entry about the pod, of one about its node, and of the preemptor's attempt. */
+export type Links = {
+  readonly entry: (entry: EvictingEntry) => string;
+  readonly nodeEntry: (entry: EvictionCause, node: string) => string;
+  readonly attempt: (seq: number) => string;
+};
 
 const BY = {
   preempted: "evicted.preempted",
@@ -35,6 +39,9 @@ export function causeTexts(told: PodEvicted, links: Links): readonly Sentence[] 
     }),
   ];
   if (told.is_cut) found.push(sentence("evicted.cut", {}));
+  if (told.cause) found.push(...behindTexts(told.cause, told.node, links));
+  for (const { namespace, name, left } of told.budgets)
+    found.push(sentence("evicted.spent", { name: `${namespace}/${name}`, left }));
   if (told.preemptor) {
     // Of a preemptor of which no pod is known the uid is told, which leads nowhere.
     const preemptor = told.preemptor.includes("/") ? { pod: told.preemptor } : told.preemptor;
@@ -43,6 +50,21 @@ export function causeTexts(told: PodEvicted, links: Links): readonly Sentence[] 
   }
   if (told.by === "preempted" && !preemption) found.push(sentence("evicted.notStored", {}));
   return found;
+}
+
+/** The change of the node that made its actor evict the pod. */
+function behindTexts(cause: EvictionCause, name: string, links: Links): readonly Sentence[] {
+  const values = {
+    node: cause.operation === "deleted" ? name : { node: name },
+    actor: cause.actor,
+    time: i18n.moment(Date.parse(cause.at)),
+    rv: { text: String(cause.rv), href: links.nodeEntry(cause, name) },
+    taint: cause.taint,
+  };
+  if (!cause.taint)
+    return [sentence(cause.operation === "deleted" ? "evicted.causeGone" : "evicted.causeDrain", values)];
+  const since = sentence(cause.is_cut ? "evicted.causeTaintCut" : "evicted.causeTaint", values);
+  return cause.seconds === null ? [since] : [since, sentence("evicted.tolerated", { seconds: cause.seconds })];
 }
 
 /** What the node costs that was taken; an extender may name one that was no candidate. */
@@ -83,6 +105,7 @@ export function costSentence(cost: NodeCost, taken: NodeCost, isWhole: boolean):
     const [more, less] = [costText(cost, cost.falls_by), costText(taken, cost.falls_by)];
     return sentence("evicted.dearer", { node, more, less });
   }
+  if (cost.left_out) return sentence("evicted.leftOut", { node });
   if (isWhole) return sentence("evicted.equal", { node });
   return sentence("evicted.ofRecord", {
     node,
@@ -100,11 +123,14 @@ function costText(cost: NodeCost, criterion: Criterion): string {
 
 const plain = (found: Sentence): string => found.map((part) => ("text" in part ? part.text : "")).join("");
 
-/** A pod of the node, as it was put back. */
+/** A pod of the node, as it was put back, with what was lacking where it stayed. */
 export function triedText(pod: TriedPod): Sentence {
   const values = { pod: { pod: pod.pod }, priority: pod.priority };
   if (!pod.status) return sentence("evicted.spared", values);
-  return sentence("evicted.notSpared", { ...values, plugin: pod.status.plugin, reason: pod.status.reasons.join(", ") });
+  const said = { ...values, plugin: pod.status.plugin, reason: pod.status.reasons.join(", ") };
+  if (!pod.amounts.length) return sentence("evicted.notSpared", said);
+  const amounts = pod.amounts.flatMap((about, place) => [...(place ? [{ text: " " }] : []), ...sentenceOnNode(about)]);
+  return [...sentence("evicted.notSparedFor", said), ...amounts];
 }
 
 /** Which budgets cover it, and whether it could have stayed. */

@@ -1,4 +1,14 @@
-/** Places in the text of a query: the service counts characters, the browser counts halves of some of them. */
+/** Places in the text of a query, and what is wrong there: the service counts characters, the browser halves of some. */
+import type { ApiError } from "../api/errors";
+import { isTextKey, t } from "../i18n/index.svelte";
+
+/** What is wrong with a query in the reader's language; what has no text there as the service says it. */
+export function wrongText(problem: ApiError): string {
+  const { problem: name, values } = problem.extra;
+  const key = `lists.wrong.${String(name)}`;
+  if (problem.code !== "invalid_query" || !isTextKey(key)) return problem.message;
+  return t(key, typeof values === "object" ? (values as Record<string, string | number>) : {});
+}
 
 /** A text in three parts, of which the middle one lies between two places of the service. */
 export function partsAt(text: string, at: number, end: number): readonly [string, string, string] {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -19,7 +19,7 @@ from scheduler_core.errors import CoreError
 from scheduler_core.explain import again, changed, evicted, pending
 from scheduler_core.explain.again import Wanted
 from scheduler_core.explain.changed import Verdicts
-from scheduler_core.explain.evicted import Evicting
+from scheduler_core.explain.evicted import Evicting, Searched
 from scheduler_core.explain.pending import Judged
 from scheduler_core.model.effects import Attempt, Effects
 from scheduler_core.model.observed import Observation
@@ -74,15 +74,10 @@ def attempt_judged(*, cluster_id: int, seq: int, limit: int) -> tuple[Judged | N
     return judged, found
 
 
-def attempt_evicting(
-    *, cluster_id: int, seq: int, nodes: Sequence[str], taken: str
-) -> tuple[Evicting | None, Difference | None]:
-    """Make a stored attempt again and try these nodes for victims once more; raises as `attempt_again`.
-
-    `taken`: the one whose victims are told of one by one.
-    """
+def attempt_evicting(*, cluster_id: int, seq: int, searched: Searched) -> tuple[Evicting | None, Difference | None]:
+    """Make a stored attempt again and try its candidates for victims once more; raises as `attempt_again`."""
     before = _before(cluster_id, seq, Wanted())
-    made, found, apart = _made(before, seq, partial(evicted.evicting_again, nodes=nodes, taken=taken))
+    made, found, apart = _made(before, seq, partial(evicted.evicting_again, searched=searched))
     if made is not None and apart is None and found is not None and found.doubt:
         apart = _difference(before, seq, made.pod_key, "victims", found.doubt, "")
     return found, apart

@@ -6,8 +6,9 @@ what was found and decided, the matrix array by array. Durations, times seen and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -270,7 +271,29 @@ def _of_end(entry: Entry, step: EngineStep, effects: Effects, scheduler: Schedul
     return next(of_payload(payload, made), None)
 
 
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, (bytes, memoryview)):
+        return bytes(value).hex()
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain).decode()
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for: arrays and their numbers, and sequences that are views."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(type(value).__name__)
+
+
 def text(value: Any) -> str:
-    """A value as a difference tells it."""
-    said = "nothing" if value is None else str(value)
+    """A value as a difference tells it: text as it is, times as they are written, what has parts as JSON."""
+    said = "nothing" if value is None else value if isinstance(value, str) else _written(value)
     return said if len(said) <= MOST_TEXT else said[: MOST_TEXT - 1] + "…"

@@ -7,6 +7,7 @@ when it is made again.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,7 @@ from kschedweb.common.errors import NotFoundError
 from kschedweb.scheduling.models import Eviction
 from kschedweb.scheduling.past import comparing, journal
 from kschedweb.scheduling.past.attempts import attempt_evicting
+from kschedweb.scheduling.past.behind import Behind, Spent, of_drain, of_missing_node, of_taint, spent
 from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.traces.choices import LogKind
@@ -27,11 +29,11 @@ from kschedweb.traces.models import Attempt, EngineLog
 from kschedweb.traces.selectors.history import PREEMPTED, pod_keys
 from scheduler_core.apiserver.effects import PREEMPTION_BY_SCHEDULER
 from scheduler_core.apiserver.pods import DISRUPTION_TARGET, EVICTED
-from scheduler_core.controllers import pod_gc, taint_eviction
+from scheduler_core.controllers import drain, pod_gc, taint_eviction
 from scheduler_core.controllers.pod_status import BY_KUBELET
 from scheduler_core.errors import TraceError
-from scheduler_core.explain.evicted import Evicting
-from scheduler_core.model.effects import PreemptionRecord
+from scheduler_core.explain.evicted import Evicting, Searched
+from scheduler_core.model.effects import ExtenderExchange, PreemptionRecord
 from scheduler_core.trace import codec
 
 DELETED = "deleted"
@@ -51,7 +53,7 @@ class Preempting:
 
     attempt: Attempt
     record: PreemptionRecord
-    asks_extenders: bool
+    exchanges: Sequence[ExtenderExchange] = ()  # with extenders, about its candidates
     found: Evicting | None = None
 
     @property
@@ -65,7 +67,8 @@ class Preempting:
 class Evicted:
     """`cause`: a value of `CAUSES`, or DELETED. `entry`: with which it was to go; `is_cut`: it was already before it.
 
-    `gone`: when it left, None while it is there. `preemptor`: namespace/name, or the uid where no pod of it is known.
+    `behind`: the change of its node that made its actor do it; `spent`: budgets it was counted against. `gone`: when it
+    left, None while it is there. `preemptor`: namespace/name, or the uid where no pod of it is known.
     """
 
     uid: str
@@ -76,6 +79,8 @@ class Evicted:
     entry: Change
     is_cut: bool
     gone: datetime | None
+    behind: Behind | None = None
+    spent: Sequence[Spent] = ()
     preemptor: str = ""
     preempting: Preempting | None = None
     difference: Difference | None = None
@@ -130,16 +135,27 @@ def _of_log(entries: QuerySet[Change]) -> Evicted | None:
     if entry is None:
         return None
     target = _target(leaving)
+    cause, node = CAUSES.get(target.get("reason", ""), DELETED), leaving.get("spec", {}).get("nodeName", "")
     return Evicted(
         uid=entry.uid,
-        node=leaving.get("spec", {}).get("nodeName", ""),
+        node=node,
         priority=leaving.get("spec", {}).get("priority", 0),
-        cause=CAUSES.get(target.get("reason", ""), DELETED),
+        cause=cause,
         message=target.get("message", ""),
         entry=entry,
         is_cut=is_cut,
         gone=gone,
+        behind=_behind(cause, entry, node, leaving),
+        spent=spent(entry) if cause == CAUSES[EVICTED[0]] else (),
     )
+
+
+def _behind(cause: str, entry: Change, node: str, pod: dict[str, Any]) -> Behind | None:
+    if cause == CAUSES[taint_eviction.REASON]:
+        return of_taint(entry, node, pod)
+    if cause == CAUSES[pod_gc.REASON]:
+        return of_missing_node(entry, node)
+    return of_drain(entry, node) if entry.actor == drain.Drain.actor else None
 
 
 def _is_leaving(manifest: dict[str, Any]) -> bool:
@@ -180,8 +196,7 @@ def _preempting(cluster_id: int, preemptor: str, node: str, victim: str, rv: int
             continue
         record = matrix.post_filter.preemption if matrix.post_filter is not None else None
         if record is not None and victim in record.victims:
-            asked = any(exchange.point == "preempt" for exchange in matrix.exchanges)
-            return Preempting(row, record, asked)
+            return Preempting(row, record, [each for each in matrix.exchanges if each.point == "preempt"])
     return None
 
 
@@ -189,8 +204,9 @@ def _made_again(said: Evicted, preempting: Preempting) -> Evicted:
     """With the search made again; where it comes out otherwise only that is said."""
     row, record = preempting.attempt, preempting.record
     nodes = [each.node_name for each in record.candidates]
-    found, difference = attempt_evicting(cluster_id=row.cluster_id, seq=row.seq, nodes=nodes, taken=record.chosen)
-    if found is not None and difference is None and not preempting.asks_extenders:
+    searched = Searched(nodes, record.chosen, preempting.exchanges)
+    found, difference = attempt_evicting(cluster_id=row.cluster_id, seq=row.seq, searched=searched)
+    if found is not None and difference is None:
         told, made = (record.chosen, record.decided_by), (found.best, found.decided_by)
         if told != made:
             key = f"{row.namespace}/{row.name}"

@@ -9,6 +9,7 @@ from typing import Any, cast
 from kschedweb import views
 from kschedweb.scheduling.past import changed
 from kschedweb.scheduling.past.attempts import Again
+from kschedweb.scheduling.past.behind import Behind
 from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.evicted import Evicted, Preempting
 from kschedweb.scheduling.past.fitting import FitsTold
@@ -101,9 +102,18 @@ def pod_evicted_view(told: Evicted, limit: int) -> views.PodEvicted:
         entry=views.EvictingEntry(entry.rv, entry.operation, entry.actor, entry.at),
         is_cut=told.is_cut,
         gone_at=told.gone,
+        cause=None if told.behind is None else _behind(told.behind),
+        budgets=[views.view_of(views.SpentBudget, each) for each in told.spent],
         preemptor=told.preemptor,
         preemption=None if preempting is None else _preempting(preempting, limit),
         difference=_difference(told.difference),
+    )
+
+
+def _behind(told: Behind) -> views.EvictionCause:
+    entry = told.entry
+    return views.EvictionCause(
+        entry.rv, entry.operation, entry.actor, entry.at, taint=told.taint, seconds=told.seconds, is_cut=told.is_cut
     )
 
 
@@ -122,7 +132,7 @@ def _preempting(told: Preempting, limit: int) -> views.Preempting:
         candidates=len(record.candidates),
         criterion=record.decided_by,  # type: ignore[arg-type]
         tied=len(record.tied),
-        asks_extenders=told.asks_extenders,
+        asks_extenders=bool(told.exchanges),
         made_again=found is not None,
         costs=_costs(record, found)[:limit],
         pods=[] if found is None else list(map(_tried_pod, found.pods)),
@@ -132,7 +142,7 @@ def _preempting(told: Preempting, limit: int) -> views.Preempting:
 def _costs(record: PreemptionRecord, found: Evicting | None) -> list[views.NodeCost]:
     """The chosen node first; then the best of the others, or as they were found where it was not made again."""
     if found is not None:
-        in_turn = sorted(found.costs, key=lambda cost: (cost.node != record.chosen, cost.values))
+        in_turn = sorted(found.costs, key=lambda cost: (cost.node != record.chosen, cost.left_out, cost.values))
         return list(map(_cost, in_turn))
     return [
         views.NodeCost(
@@ -144,6 +154,7 @@ def _costs(record: PreemptionRecord, found: Evicting | None) -> list[views.NodeC
             number_of_victims=len(each.victims),
             latest_start=None,
             falls_by="",
+            left_out=False,
         )
         for each in sorted(record.candidates, key=lambda each: each.node_name != record.chosen)
     ]
@@ -160,6 +171,7 @@ def _cost(cost: Cost) -> views.NodeCost:
         number_of_victims=number,
         latest_start=moment_of(-latest),
         falls_by=cost.falls_by,  # type: ignore[arg-type]
+        left_out=cost.left_out,
     )
 
 

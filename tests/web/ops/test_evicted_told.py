@@ -17,7 +17,7 @@ from tests.web.ops.test_explaining import CPU
 KEY = "shop/web"
 COST: dict[str, Any] = {
     "node": "n2", "victims": [KEY], "pdb_violations": 0, "highest_priority": 0, "sum_of_priorities": 2_147_483_648,
-    "number_of_victims": 1, "latest_start": "S", "falls_by": "",
+    "number_of_victims": 1, "latest_start": "S", "falls_by": "", "left_out": False,
 }  # fmt: skip
 VICTIM: dict[str, Any] = {
     "pod": KEY, "priority": 0, "started_at": "S", "budgets": [], "violates": False, "spared": False,
@@ -35,7 +35,7 @@ SEARCH: dict[str, Any] = {
 EVICTED: dict[str, Any] = {
     "uid": "u", "node": "n2", "priority": 0, "by": "preempted", "message": "to make room", "is_cut": False,
     "entry": {"rv": 12, "operation": "updated", "actor": "scheduler", "at": "T"}, "gone_at": "G",
-    "preemptor": "shop/high", "preemption": SEARCH, "difference": None,
+    "cause": None, "budgets": [], "preemptor": "shop/high", "preemption": SEARCH, "difference": None,
 }  # fmt: skip
 LINES = [
     "shop/web on n2: preempted: to make room",
@@ -110,6 +110,29 @@ def test_who_had_it_deleted(about: dict[str, Any], want: str) -> None:
     assert list(told_evicted(KEY, told)) == [want, LINES[1], "it is still leaving"]
 
 
+CAUSE: dict[str, Any] = {
+    "rv": 7, "operation": "updated", "actor": "ann", "at": "T", "taint": "k=v:NoExecute", "seconds": None,
+    "is_cut": False,
+}  # fmt: skip
+
+
+@cases(
+    "about, want",
+    ("taint", {"cause": CAUSE}, "taint k=v:NoExecute on n2: entry 7 by ann at T"),
+    ("tolerated for a time", {"cause": CAUSE | {"seconds": 300}},
+     "taint k=v:NoExecute on n2, tolerated for 300 seconds: entry 7 by ann at T"),
+    ("taint of before", {"cause": CAUSE | {"is_cut": True}},
+     "taint k=v:NoExecute on n2: before entry 7 by ann at T, the first that is stored"),
+    ("drain", {"cause": CAUSE | {"taint": ""}}, "n2 to be drained: entry 7 by ann at T"),
+    ("node gone", {"cause": CAUSE | {"taint": "", "operation": "deleted"}}, "n2 deleted: entry 7 by ann at T"),
+    ("a budget", {"budgets": [{"namespace": "shop", "name": "b", "left": 1}]},
+     "counted against the budget shop/b, which allows 1 disruption after it"),
+)  # fmt: skip
+def test_what_lies_behind_it(about: dict[str, Any], want: str) -> None:
+    told = EVICTED | {"by": "api", "preemptor": "", "preemption": None, "gone_at": None} | about
+    assert list(told_evicted(KEY, told))[2:] == [want, "it is still leaving"]
+
+
 def test_what_is_not_stored_is_said() -> None:
     lines = list(told_evicted(KEY, EVICTED | {"is_cut": True, "preemption": None, "gone_at": None}))
     assert lines[1:] == [
@@ -143,6 +166,8 @@ BUDGET = {"namespace": "shop", "name": "b", "allowed": 1, "place": 2}
         pytest.param({"untried": 7, "asks_extenders": True},
                      ["its attempt 3: 3 candidates of 4 nodes; 1 in vain: nobody; 7 not tried, enough were found",
                       "extenders had a say in which candidates were left"], id="not all were tried"),
+        pytest.param({"costs": [COST, COST | {"node": "n5", "left_out": True}]}, ["  n5: left out by extenders"],
+                     id="left out"),
         pytest.param({"pods": [VICTIM | {"budgets": [BUDGET], "alone": False}]},
                      ["    budget shop/b allows 1 disruption, it is number 2: a violation",
                       "    shop/high does not fit beside it, whoever else goes"], id="a budget"),

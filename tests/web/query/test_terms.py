@@ -1,5 +1,7 @@
 """A query is read as it is written, and what is wrong in it is pointed at."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -8,9 +10,10 @@ from hypothesis import strategies as st
 
 from kschedweb import views
 from kschedweb.cluster.choices import Operation
+from kschedweb.environment import ROOT
 from kschedweb.query import KEYS, LISTS, QueryError, Term, completion, help_text, parse, written
 from kschedweb.query.keys import OPERATIONS, PLACES, RESULTS
-from kschedweb.query.terms import MOST_NUMBER, MOST_SECONDS, MOST_TERMS
+from kschedweb.query.terms import MOST_NUMBER, MOST_SECONDS, MOST_TERMS, PROBLEMS
 from kschedweb.traces.choices import Queue, Result
 from kschedweb.traces.selectors.lists import SOURCES
 from tests.cases import cases
@@ -49,7 +52,7 @@ def test_text_is_read(text: str, terms: tuple[Term, ...]) -> None:
     "text, place, told",
     ("an unknown key", "web foo:x", "foo", "pods have no key 'foo'; known: status, ns,"),
     ("a name is compared", "ns>web", ">", "ns takes :"),
-    ("an exact age", "age:10m", ":", "age takes > or <"),
+    ("an exact age", "age:10m", ":", "age takes > <"),
     ("no value", "x status:", "status:", "a value for status is missing"),
     ("an empty alternative", "ns:a,,b", "ns:a,,b", "a value for ns is missing"),
     ("nothing is negated", "a -", "-", "a word is missing"),
@@ -73,6 +76,15 @@ def test_wrong_text_is_pointed_at(text: str, place: str, told: str) -> None:
         parse(text, PODS)
     assert refused.value.message.startswith(told)
     assert text[refused.value.at : refused.value.end].startswith(place)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans"])
+def test_whatever_is_wrong_has_a_text_in_the_browser(language: str) -> None:
+    texts = json.loads((ROOT / "frontend" / "src" / "i18n" / f"{language}.json").read_text())
+    values = {f"lists.wrong.{name}": set(re.findall(r"{(\w+)", text)) for name, text in PROBLEMS.items()}
+    there = {name: set(re.findall(r"{(\w+)", text)) for name, text in texts.items() if name.startswith("lists.wrong.")}
+    assert there.keys() == values.keys()
+    assert {name for name in there if not there[name] <= values[name]} == set()
 
 
 def values_of(name: str, wanted: Any) -> st.SearchStrategy[Any]:

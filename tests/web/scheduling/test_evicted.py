@@ -10,7 +10,8 @@ import pytest
 
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Change, Cluster, Event
-from kschedweb.cluster.services import pod_delete, pod_evict
+from kschedweb.cluster.services import pod_delete, pod_evict, scheduler_config_set
+from kschedweb.cluster.services.requests import object_delete
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.models import Eviction
 from kschedweb.scheduling.past import attempts, evicted
@@ -18,9 +19,10 @@ from kschedweb.scheduling.past.errors import HistoryCutError
 from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt, EngineLog
 from scheduler_core.preemption.criteria import PRIORITY_OFFSET
-from tests.builders import make_manifest, make_node, make_pod
+from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.extenders import ExtenderServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -161,6 +163,122 @@ def test_pod_of_a_node_whose_taint_it_does_not_tolerate(cluster: Cluster) -> Non
     said = asked(cluster, "it")
     assert (said["by"], said["preemptor"]) == ("taint", "")
     assert said["entry"]["actor"] == Change.objects.get(cluster_id=cluster.pk, rv=said["entry"]["rv"]).actor != "test"
+
+
+def control(cluster: Cluster, turns: int = 8) -> None:
+    """Let the controllers act for a minute each turn."""
+    Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
+    controllers = ControllerHost.build(cluster.pk)
+    for turn in range(turns):
+        controllers.step(START + turn * 60 * SECOND)
+
+
+def running(name: str) -> Any:
+    return make_pod(name).req(cpu="1").on("n1").phase("Running").label(app="web")
+
+
+def change(cluster: Cluster, name: str, **fields: Any) -> int:
+    """Change a node as ann; the entry of the change."""
+    answer = logged_in("ann").patch(f"/api/clusters/{cluster.pk}/nodes/{name}", fields, format="json")
+    assert answer.status_code == 200, answer.content
+    return Cluster.objects.get(pk=cluster.pk).rv
+
+
+def test_taint_is_named_with_who_put_it_on_the_node(cluster: Cluster) -> None:
+    waits = {"key": "k", "operator": "Equal", "value": "v", "effect": "NoExecute", "tolerationSeconds": 90}
+    put(cluster, make_node("n1"), running("it"), running("patient").spec(tolerations=[waits]))
+    put(cluster, make_node("n1").label(other="label"))
+    planted = change(cluster, "n1", taints=[{"key": "k", "value": "v", "effect": "NoExecute"}])
+    put(cluster, make_node("n2"))
+    control(cluster)
+    for name, seconds in (("it", None), ("patient", 90)):
+        said = asked(cluster, name)
+        cause = said["cause"]
+        assert (said["by"], said["node"], said["entry"]["actor"]) == ("taint", "n1", "taint-eviction-controller")
+        assert (cause["taint"], cause["seconds"], cause["actor"]) == ("k=v:NoExecute", seconds, "ann")
+        assert (cause["rv"], cause["operation"], cause["is_cut"]) == (planted, "updated", False)
+
+
+def test_taint_of_a_node_that_is_unreachable_is_that_of_the_node_controller(cluster: Cluster) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
+    put(cluster, *(make_node(f"n{number}") for number in range(1, 5)), running("it"))  # of a zone that is well
+    change(cluster, "n1", kubelet="partitioned")
+    control(cluster, turns=20)
+    said = asked(cluster, "it")
+    assert (said["by"], said["cause"]["actor"], said["cause"]["seconds"]) == ("taint", "node-controller", 300)
+    assert said["cause"]["taint"] == "node.kubernetes.io/unreachable:NoExecute"
+    entry = Change.objects.get(cluster_id=cluster.pk, rv=said["cause"]["rv"])
+    assert (entry.kind, entry.name, entry.actor) == ("Node", "n1", "node-controller")
+
+
+def test_node_that_is_gone_is_named_with_who_deleted_it(cluster: Cluster) -> None:
+    put(cluster, make_node("n1"), running("it"))
+    object_delete(cluster_id=cluster.pk, kind="Node", namespace="", name="n1", actor="ann", grace_seconds=0)
+    gone = Cluster.objects.get(pk=cluster.pk).rv
+    control(cluster)
+    said = asked(cluster, "it")
+    assert (said["by"], said["cause"]["rv"], said["cause"]["actor"]) == ("podGC", gone, "ann")
+    assert said["cause"]["operation"] == "deleted"
+
+
+def test_drain_is_named_with_who_asked_for_it(cluster: Cluster) -> None:
+    Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
+    put(cluster, make_node("n1"), running("it"))
+    planted = change(cluster, "n1", drain=True)
+    control(cluster)
+    said = asked(cluster, "it")
+    assert (said["by"], said["entry"]["actor"]) == ("api", "drain")
+    assert (said["cause"]["rv"], said["cause"]["actor"], said["cause"]["taint"]) == (planted, "ann", "")
+
+
+def test_eviction_is_told_with_the_budget_it_was_counted_against(cluster: Cluster) -> None:
+    budget = {"apiVersion": "policy/v1"} | make_manifest(
+        "PodDisruptionBudget", "web", spec={"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 2},
+        status={"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3},
+    )  # fmt: skip
+    budget["metadata"] |= {"creationTimestamp": EARLY}
+    pods = (running(name).condition("Ready", "True").created(EARLY) for name in ("it", "b", "c"))
+    put(cluster, make_node("n1"), budget, *pods)
+    pod_evict(cluster_id=cluster.pk, namespace="default", name="it", actor="ann")
+    pod_evict(cluster_id=cluster.pk, namespace="default", name="b", actor="bob")
+    for name, actor, left in (("it", "ann", 1), ("b", "bob", 0)):
+        said = asked(cluster, name)
+        assert (said["by"], said["entry"]["actor"], said["cause"]) == ("api", actor, None)
+        assert said["budgets"] == [{"namespace": "default", "name": "web", "left": left}]
+
+
+def searching(cluster: Cluster) -> None:
+    """`high` asks 3 of 4 cpu: n1 costs a pod of priority 0, n2 one of 1, n3 one of 2."""
+    nodes = [make_node(f"n{number}").capacity(cpu="4", memory="8Gi", pods="20") for number in range(1, 4)]
+    pods = [low(f"low-{number}", f"n{number}", "4", number - 1) for number in range(1, 4)]
+    put(cluster, make_manifest("PriorityClass", "high", value=100), *nodes, *pods)
+    scheduler = settle(lead(cluster))
+    put(cluster, make_pod("high").req(cpu="3").spec(priorityClassName="high"))
+    settle(scheduler)
+    while bindings.evictions_run(cluster.pk):
+        settle(scheduler)
+
+
+def test_choice_among_what_extenders_left_is_compared(cluster: Cluster, extender: ExtenderServer) -> None:
+    def leave(question: dict[str, Any]) -> Any:
+        found = question["NodeNameToVictims"]
+        uids = {name: [{"UID": pod["metadata"]["uid"]} for pod in each["Pods"]] for name, each in found.items()}
+        return {"NodeNameToMetaVictims": {name: {"Pods": uids[name], "NumPDBViolations": 0} for name in ("n3", "n2")}}
+
+    extender.answers["/preempt"] = leave
+    content = scheduler_config(extenders=[{"urlPrefix": extender.url, "preemptVerb": "preempt"}]).encode()
+    scheduler_config_set(cluster_id=cluster.pk, content=content, actor="test")
+    searching(cluster)
+    said = asked(cluster, "low-2")
+    found = said["preemption"]
+    assert (said["by"], said["difference"], found["asks_extenders"], found["made_again"]) == (
+        "preempted", None, True, True,
+    )  # fmt: skip
+    assert (found["node"], found["criterion"]) == ("n2", "highest_priority")
+    assert [(each["node"], each["falls_by"], each["left_out"]) for each in found["costs"]] == [
+        ("n2", "", False), ("n3", "highest_priority", False), ("n1", "", True),
+    ]  # fmt: skip
+    assert [each["pod"] for each in found["pods"]] == ["default/low-2"]
 
 
 def test_pod_that_came_as_one_that_leaves(cluster: Cluster) -> None:

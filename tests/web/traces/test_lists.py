@@ -225,7 +225,15 @@ def test_cursor_of_no_place_is_refused(place: Any) -> None:
 def test_wrong_query_is_pointed_at() -> None:
     cluster = services.cluster_create(name="c")
     answer = logged_in().get(f"/api/clusters/{cluster.pk}/lists/attempts", {"q": "web status:x"}).json()
-    assert (answer["code"], answer["extra"]) == ("invalid_query", {"at": 4, "end": 10})
+    assert (answer["code"], answer["extra"]) == (
+        "invalid_query",
+        {
+            "at": 4,
+            "end": 10,
+            "problem": "noKey",
+            "values": {"list": "attempts", "key": "status", "known": ", ".join(LISTS["attempts"].keys)},
+        },
+    )
     assert answer["message"].startswith("attempts have no key 'status'; known: ns, node,")
 
 

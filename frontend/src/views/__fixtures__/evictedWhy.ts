@@ -10,6 +10,7 @@ const COST: NodeCost = {
   number_of_victims: 1,
   latest_start: "2026-01-01T00:00:00Z",
   falls_by: "",
+  left_out: false,
 };
 export const VICTIM: TriedPod = {
   pod: "default/web",
@@ -54,6 +55,8 @@ export const EVICTED: PodEvicted = {
   entry: { rv: 12, operation: "updated", actor: "scheduler", at: "2026-01-01T00:00:00Z" },
   is_cut: false,
   gone_at: null,
+  cause: null,
+  budgets: [],
   preemptor: "default/high",
   preemption: SEARCH,
   difference: null,

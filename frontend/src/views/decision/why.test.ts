@@ -1,16 +1,14 @@
-import { mount, unmount } from "svelte";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AttemptDetail, NodeWhy } from "../../contract/api.gen";
-import { queries } from "../../data/queries";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { fromSnapshot } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import { ATTEMPT } from "../__fixtures__/attempts";
+import { answered, cards, refused, WAIT_MS } from "../__fixtures__/cards";
 import { WHY } from "../__fixtures__/why";
 import { decisionHref, whyHref } from "./view";
 import Why from "./Why.svelte";
 
-vi.setConfig({ testTimeout: 90_000 });
 const SNAPSHOT = {
   cursor: [1, 1] as [number, number],
   cluster: CLUSTER,
@@ -31,71 +29,53 @@ const PLACED: AttemptDetail = {
   matrix: null,
 };
 const STORED: NodeWhy = { ...WHY, made_again: false, turn: null };
-let shown: ReturnType<typeof mount> | null = null;
-let asked: string[] = [];
+const ASKED = "/api/clusters/1/attempts/9/why";
+const card = cards(decisionHref(1, PLACED.seq));
+const ask = () => card.button("turned");
 let followed: boolean[] = [];
 
-beforeEach(async () => {
-  queries.clear();
-  asked = [];
+beforeEach(() => {
   followed = [];
-  router.open(decisionHref(1, PLACED.seq));
-  await vi.waitFor(() => expect(router.hash).toBe(decisionHref(1, PLACED.seq)));
-});
-
-afterEach(() => {
-  if (shown) void unmount(shown);
-  shown = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 /** `made`: what comes of making the attempt again, a refusal where it is a status. */
-function show(made: NodeWhy | number = WHY, isMirror = false): () => string {
-  vi.stubGlobal("fetch", async ({ url }: Request) => {
-    const { pathname, search } = new URL(url);
-    expect(pathname).toBe("/api/clusters/1/attempts/9/why");
-    asked.push(search);
-    if (search.includes("again=false")) return new Response(JSON.stringify(STORED));
-    if (typeof made !== "number") return new Response(JSON.stringify(made));
-    return new Response(JSON.stringify({ code: "gone", message: "history begins at 5.9" }), { status: made });
-  });
+function show(made: NodeWhy | number = WHY, isMirror = false): void {
   const live = fromSnapshot({ ...SNAPSHOT, cluster: { ...CLUSTER, is_mirror: isMirror } });
-  const props = { attempt: PLACED, live, onrow: (isInMatrix: boolean) => followed.push(isInMatrix) };
-  shown = mount(Why, { target: document.body, props });
-  return () => document.body.textContent?.replaceAll(/\s+/g, " ") ?? "";
+  const props = { attempt: PLACED, live, onrow: (isInMatrix: boolean) => void followed.push(isInMatrix) };
+  card.show(Why, props, (search) => {
+    if (search.includes("again=false")) return answered(STORED);
+    return typeof made === "number" ? refused("gone", "history begins at 5.9", made) : answered(made);
+  });
 }
-
-const ask = () => [...document.querySelectorAll("button")].find((one) => one.textContent?.includes("turned"));
 
 describe("the card that says why a node was chosen", () => {
   it("says what is stored, and what weight would have turned it when that is asked", async () => {
-    const text = show();
-    await vi.waitFor(() => expect(text()).toContain("n1 has 345, n2 305: 40 more."), 60_000);
-    expect(asked).toEqual(["?again=false"]);
-    expect(text()).not.toContain("weight 24");
+    show();
+    await card.says("n1 has 345, n2 305: 40 more.");
+    expect(card.asked).toEqual([`${ASKED}?again=false`]);
+    expect(card.text()).not.toContain("weight 24");
     ask()?.click();
-    await vi.waitFor(() => expect(text()).toContain("With ImageLocality at weight 24 instead of 3"), 60_000);
+    await card.says("With ImageLocality at weight 24 instead of 3");
     expect(router.hash).toBe(whyHref(1, 9));
-    expect(asked).toEqual(["?again=false", "?again=true"]);
+    expect(card.asked).toEqual([`${ASKED}?again=false`, `${ASKED}?again=true`]);
     expect(ask()).toBeUndefined();
   });
 
   it("asks about the node that is named, which stands in the address", async () => {
-    const text = show();
-    await vi.waitFor(() => expect(text()).toContain("40 more"), 60_000);
+    show();
+    await card.says("40 more");
     const field = document.querySelector<HTMLInputElement>("input[name=not]");
     if (!field) throw new Error("no field");
     expect(field.value).toBe("n2");
     field.value = " n7 ";
     field.form?.requestSubmit();
-    await vi.waitFor(() => expect(asked).toContain("?not=n7&again=false"), 60_000);
+    await vi.waitFor(() => expect(card.asked).toContain(`${ASKED}?not=n7&again=false`), WAIT_MS);
     expect(router.hash).toContain("not=n7");
   });
 
   it("links numbers to the rows they are from", async () => {
-    const text = show();
-    await vi.waitFor(() => expect(text()).toContain("40 more"), 60_000);
+    show();
+    await card.says("40 more");
     const part = [...document.querySelectorAll("a")].find((one) => one.textContent === "+46");
     expect(part?.getAttribute("href")).toContain("node=n2&order=score%3ANodeResourcesFit");
     part?.click();
@@ -103,16 +83,16 @@ describe("the card that says why a node was chosen", () => {
   });
 
   it("keeps what is stored where the moment has been cleared away", async () => {
-    const text = show(410);
-    await vi.waitFor(() => expect(text()).toContain("40 more"), 60_000);
+    show(410);
+    await card.says("40 more");
     ask()?.click();
-    await vi.waitFor(() => expect(text()).toContain("history begins at 5.9"), 60_000);
-    expect(text()).toContain("40 more");
+    await card.says("history begins at 5.9");
+    expect(card.text()).toContain("40 more");
   });
 
   it("offers nothing more in a mirror", async () => {
-    const text = show(WHY, true);
-    await vi.waitFor(() => expect(text()).toContain("40 more"), 60_000);
+    show(WHY, true);
+    await card.says("40 more");
     expect(ask()).toBeUndefined();
   });
 });
