@@ -93,6 +93,20 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^(.+?)(Add|Update|Delete)$": Worst(whole, ("", "Add", "")),
     r"(?:^|_)([a-z])": Worst(everywhere, ("", "_a", "")),
     r"[-._/]": Worst(everywhere, ("", "-", "")),
+    r"[+-]?\d+(\.\d*)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+|%)?|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+|v?\d+\.\d+(\.\d+)?"
+    r"|v\d+((alpha|beta)\d+)?|\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)"
+    r"|([a-z0-9-]+\.)*(kubernetes|k8s|kschedweb)\.io(/[A-Za-z0-9._-]*)?|hugepages-\d+[KMGT]i|": Worst(
+        whole, ("", "1m", "!"), re.ASCII
+    ),
+    r"([/:@,;\x00])": Worst(everywhere, ("", "/", "")),
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": Worst(whole, ("", "0", "-")),
+    r'"(?P<double>(?:[^"\\]++|\\.)*+)"?|'
+    r"'(?P<single>(?:[^'\\]++|\\.)*+)'?|(?P<key>(?<=\])\s*\.\s*)(?P<word>\w+)|//[^\n]*": Worst(
+        everywhere, ("", r'"\"', "")
+    ),
+    r"[\s{}\"]": Worst(anywhere, ("", "a", "")),
+    r"^(?!\._).*\.(?:(?:ya?ml|json)(?:\.gz)?|tar|tar\.gz|tgz)$": Worst(anywhere, ("", ".yaml", "!")),
+    r"\s+": Ours("what a test's card says"),
     r"^Preempted by pod (\S+) on node ": Worst(whole, ("Preempted by pod ", "a", "")),
     rb'"resourceVersion":"(\d+)"': Ours("what a service under measurement sends"),
     r"[=:]": Worst(everywhere, ("", "=", "")),

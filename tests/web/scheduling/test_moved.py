@@ -67,7 +67,7 @@ def test_mirror_has_lists_of_then_and_says_that_there_was_no_engine(lived: Lived
     assert told(lived.cluster, at, lists) == then
     for path in ("snapshot", "cache"):
         status, answer = refused(rest.logged_in(), lived.cluster, at, path)
-        assert (status, answer["code"]) == (409, "not_replayable") and "a mirror decides nothing" in answer["message"]
+        assert (status, answer["code"]) == (409, "not_replayable") and "decides nothing" in answer["message"]
 
 
 def test_rows_of_an_earlier_release_answer_from_a_checkpoint_on(lived: Lived) -> None:
