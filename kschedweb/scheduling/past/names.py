@@ -29,7 +29,8 @@ _STAYS = re.compile(
 _BETWEEN = re.compile(r"([/:@,;\x00])")  # parts are names of their own: namespace/name, domain/key, registry/image:tag
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _IN_CEL = re.compile(
-    r'"(?P<double>(?:[^"\\]++|\\.)*+)"?|' r"'(?P<single>(?:[^'\\]++|\\.)*+)'?|(?P<key>(?<=\])\s*\.\s*)(?P<word>\w+)|//[^\n]*"
+    r'"(?P<double>(?:[^"\\]++|\\.)*+)"?|'
+    r"'(?P<single>(?:[^'\\]++|\\.)*+)'?|(?P<key>(?<=\])\s*\.\s*)(?P<word>\w+)|//[^\n]*"
 )
 _MOST_PARTED = 300  # characters: what is longer is prose, or a document
 _PROSE = re.compile(r"[\s{}\"]")
