@@ -60,8 +60,24 @@ class ChangeEntry:
     row: StateRow | None = None
 
 
-def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int, follows_source: bool = False) -> int:
+# Who listens is told by the statement that locks the row: a statement of its own would cost as much as either.
+_TOLD = "(SELECT count(pg_notify(channel, c.id::text)) FROM unnest(%s::text[]) channel)"
+_COLUMNS_READ = f"c.rv, c.is_mirror OR c.is_record, c.name, c.is_record, {_TOLD}"
+_COUNT = f"UPDATE cluster_cluster c SET rv = rv + %s WHERE id = %s RETURNING {_COLUMNS_READ}"
+_LOOK = f"SELECT {_COLUMNS_READ} FROM cluster_cluster c WHERE id = %s"
+
+
+def changes_commit(
+    *,
+    cluster_id: int,
+    entries: Sequence[ChangeEntry],
+    now: int,
+    follows_source: bool = False,
+    tell: Sequence[str] = (),
+) -> int:
     """Append the entries to the cluster's log, as the last statement of the transaction; the log's new end.
+
+    Followers of the log and whoever listens to the channels `tell` hear of the commit.
 
     `now` is the cluster's time. NotFoundError when the cluster is gone. ReadOnlyError for an object of a mirror, unless
     the entries tell what happened in the cluster it follows, and for one of a history from a file.
@@ -72,11 +88,11 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
     contents = [packing.compressed(text) for text in texts]
     at = moment_of(now)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE cluster_cluster SET rv = rv + %s WHERE id = %s"
-            " RETURNING rv, is_mirror OR is_record, name, is_record",
-            [len(entries), cluster_id],
-        )
+        channels = [wake.READERS_CHANNEL, *tell]
+        if entries:
+            cursor.execute(_COUNT, [len(entries), cluster_id, channels])
+        else:
+            cursor.execute(_LOOK, [channels, cluster_id])
         row = cursor.fetchone()
         if row is None:
             raise ClusterGoneError(cluster_id)
@@ -94,7 +110,6 @@ def changes_commit(*, cluster_id: int, entries: Sequence[ChangeEntry], now: int,
                 ),
             )
             _write_state(cluster_id, entries, map(Written, count(first), texts, contents))
-        cursor.execute("SELECT pg_notify(%s, %s)", [wake.READERS_CHANNEL, str(cluster_id)])
     return last
 
 

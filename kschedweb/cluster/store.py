@@ -36,11 +36,20 @@ class PostgresStore:
         self._locked |= rows
         return {key: manifest_of(row) for key, row in rows.items()}
 
-    def commit(self, changes: Sequence[ObjectChange], now: int, verdicts: Sequence[ChangeEntry] = ()) -> int:
-        """Write the changes, then the verdicts on them, to state and log; the log's new end."""
+    def commit(
+        self,
+        changes: Sequence[ObjectChange],
+        now: int,
+        verdicts: Sequence[ChangeEntry] = (),
+        tell: Sequence[str] = (),
+    ) -> int:
+        """Write the changes, then the verdicts on them, to state and log; the log's new end.
+
+        `tell`: see `changes_commit`.
+        """
         entries = [*self._entries(changes), *verdicts]
         self._locked.clear()
-        return changes_commit(cluster_id=self._cluster_id, entries=entries, now=now)
+        return changes_commit(cluster_id=self._cluster_id, entries=entries, now=now, tell=tell)
 
     def version_of(self, position: int) -> str:
         """The resourceVersion of the change at a position of the log."""

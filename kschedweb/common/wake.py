@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -43,12 +43,6 @@ def send(name: str, *, queue: str | None = None, **kwargs: Any) -> None:
         app.send_task(name, kwargs=kwargs, **options)
     except (OperationalError, RedisError, OSError) as error:
         log.warning("task not sent, the sweep will find the work", task=name, error=str(error))
-
-
-def notify(channel: str, cluster_id: int) -> None:
-    """Tell those who listen, when the present transaction commits."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, %s)", [channel, str(cluster_id)])
 
 
 def soon_after_commit(name: str, *, cluster_id: int) -> None:

@@ -152,10 +152,13 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
                 cluster_id=cluster_id, at=position.now, run=position.run, results=rows.results, queued=rows.queued
             )
         _step_insert(position, rows)
-        for channel, work in ((wake.BINDINGS_CHANNEL, effects.bindings), (wake.EVICTIONS_CHANNEL, effects.evictions)):
-            if work:
-                wake.notify(channel, cluster_id)
-        server.store.commit(changes_of(decided), position.now_us, list(_verdict_entries(effects, verdicts)))
+        work = ((wake.BINDINGS_CHANNEL, effects.bindings), (wake.EVICTIONS_CHANNEL, effects.evictions))
+        server.store.commit(
+            changes_of(decided),
+            position.now_us,
+            list(_verdict_entries(effects, verdicts)),
+            tell=[channel for channel, ordered in work if ordered],
+        )
         if effects.writes or effects.claim_writes:
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
             wake.after_commit("lifecycle.tick", cluster_id=cluster_id)

@@ -10,7 +10,7 @@ import pytest
 from scheduler_core.api.derived import start_time_us
 from scheduler_core.api.pod import Pod
 from scheduler_core.explain import evicted
-from scheduler_core.explain.evicted import Cost, Counted, Evicting, LowerPod
+from scheduler_core.explain.evicted import Cost, Counted, Evicting, LowerPod, Searched
 from scheduler_core.model.changes import ObjectPut
 from scheduler_core.model.effects import PreemptionRecord
 from scheduler_core.model.node_info import NodeInfo
@@ -47,7 +47,7 @@ def of(
     checkpoint.load(fresh.scheduler, before)
     step = RecordedStep(cluster.now, [ObjectPut(built)], 1)
     nodes = [each.node_name for each in record.candidates]
-    _, found = evicted.evicting_again(fresh.scheduler, step, 0, nodes, record.chosen)
+    _, found = evicted.evicting_again(fresh.scheduler, step, 0, Searched(nodes, record.chosen))
     assert found is not None and found.doubt == ""
     assert (found.best, found.decided_by) == (record.chosen, record.decided_by)
     return found, record

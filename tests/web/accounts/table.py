@@ -146,6 +146,7 @@ ROWS = [
     _get(f"{POD}/why", values=P1),
     _get(f"{POD}/evicted", status=404, values=P1),
     _get(f"{POD}/fits", values=P1),
+    Row(f"{POD}/fits", "POST", Role.OPERATOR, 409, P1, body=lambda world: {"changes": [], "dry_run": True}),
     Row(f"{CLUSTER}/fits", "POST", Role.VIEWER, body=lambda world: rest.pod("fits-nowhere")),
     _get(f"{CLUSTER}/attempts"),
     _get(f"{CLUSTER}/attempts/<int:seq>", status=404),
@@ -160,6 +161,11 @@ ROWS = [
     _get(f"{CLUSTER}/workloads"),
     _get(
         f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>",
+        status=404,
+        values={"str:kind": "Deployment", "str:name": "none"},
+    ),
+    _get(
+        f"{CLUSTER}/workloads/<str:kind>/<str:namespace>/<str:name>/fits",
         status=404,
         values={"str:kind": "Deployment", "str:name": "none"},
     ),

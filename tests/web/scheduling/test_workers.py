@@ -141,7 +141,7 @@ def test_pods_are_bound_by_workers_when_woken_by_messages_alone(workers: Workers
 def test_sweep_finds_work_whose_messages_were_lost(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
         broken.setattr(wake, "send", lambda *_, **__: None)
-        broken.setattr(wake, "notify", lambda *_: None)
+        broken.setattr(wake, "BINDINGS_CHANNEL", "nobody")
         cluster = small_cluster("lost", led_by="a worker that is no more")
         host = lead(cluster)
         while host.step().due_in == 0:
