@@ -233,7 +233,7 @@ def test_moment_saved_as_a_file_becomes_a_record(page: Page, own: Cluster, servi
     page.get_by_role("button", name="Import", exact=True).click()
     dialog = page.get_by_role("dialog")
     content = {"name": moment.suggested_filename, "mimeType": "", "buffer": moment.path().read_bytes()}
-    dialog.get_by_label("Choose files, or drop them here").set_input_files(content)
+    dialog.get_by_label("Choose files, or drop files and folders here").set_input_files(content)
     expect(dialog.get_by_label("A new cluster")).to_be_checked()
     name = new_name()
     into_new(dialog, name)
