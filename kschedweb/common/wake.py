@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -22,7 +22,9 @@ from kschedweb.celery import app
 
 # Followers of a cluster's logs LISTEN here; the payload is the cluster's id.
 READERS_CHANNEL = "ksched"
-# So do workers that carry out what a step has ordered.
+# Leaders listen here too: of what is due without an entry in a log.
+LEADERS_CHANNEL = "ksched_leaders"
+# And workers that carry out what a step has ordered.
 BINDINGS_CHANNEL = "ksched_bindings"
 EVICTIONS_CHANNEL = "ksched_evictions"
 
@@ -43,6 +45,13 @@ def send(name: str, *, queue: str | None = None, **kwargs: Any) -> None:
         app.send_task(name, kwargs=kwargs, **options)
     except (OperationalError, RedisError, OSError) as error:
         log.warning("task not sent, the sweep will find the work", task=name, error=str(error))
+
+
+def leader(cluster_id: int) -> None:
+    """Have the cluster's leader look at it now, though nothing was written to a log of its."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [LEADERS_CHANNEL, str(cluster_id)])
+    WAKING.wake("scheduling.ensure_leader", cluster_id)
 
 
 def soon_after_commit(name: str, *, cluster_id: int) -> None:

@@ -92,10 +92,10 @@ def advance(cluster_id: int, *, answered: int | None, due: int | None) -> float 
         if moved.until != found.clock.until:
             record_setting(Cluster.objects.get(pk=cluster_id), ACTOR)  # who watches sees that the skip is over
     if not moved.is_stepped:
-        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)  # it keeps its timers itself again
+        wake.leader(cluster_id)  # it keeps its timers itself again
         return 0.0
     if found.engine_due is not None and found.engine_due <= moved.now(wall):
-        wake.send("scheduling.ensure_leader", cluster_id=cluster_id)
+        wake.leader(cluster_id)
     if first is not None and first <= moved.now(wall):
         return 0.0
     until = moved.seconds_until(first)

@@ -180,7 +180,7 @@ def worker() -> Worker:
         worker_id = environment.worker_id
         made = Worker(worker_id, Elector(f"{worker_id}/{secrets.token_hex(4)}", times, wake=lambda _: None))
         made.elector.wake = made.wake
-        made.hearing = Hearing(wake.READERS_CHANNEL)
+        made.hearing = Hearing(wake.READERS_CHANNEL, wake.LEADERS_CHANNEL)
         made.elector.start()
         _worker = made
     return _worker

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from kschedweb.cluster import clock
@@ -13,6 +14,8 @@ from kschedweb.cluster.changes import unpack
 from kschedweb.cluster.models import Change, ClockReading, Cluster, Pod
 from kschedweb.cluster.selectors import change_event, change_rows
 from kschedweb.cluster.services import clock_set, cluster_create, pace_set
+from kschedweb.common import wake
+from kschedweb.common.connections import database_parameters
 from kschedweb.lifecycle import runner, timekeeper
 from kschedweb.scheduling.models import Binding, EngineState
 from kschedweb.scheduling.runner import bindings
@@ -130,6 +133,20 @@ def test_frozen_cluster_has_a_clock_too(cluster: Cluster) -> None:
     clock_set(cluster_id=cluster.pk, skip_seconds=400.0, actor="a")
     run(cluster, host, lambda: is_real(cluster))
     assert clock.now_of(cluster.pk) - before >= 400 * SECOND
+
+
+def test_leader_at_work_is_told_of_what_is_due_without_a_message(cluster: Cluster) -> None:
+    """The clock is in no log: a slice that lingers would hear of it when it is over."""
+    put(cluster, NODE, batch("big", 5, cpu="64"))
+    host = lead(cluster)
+    run(cluster, host, lambda: not timekeeper_waits(cluster))
+    with psycopg.connect(**database_parameters(), autocommit=True) as listening:
+        listening.execute(f"LISTEN {wake.LEADERS_CHANNEL}")
+        clock_set(cluster_id=cluster.pk, skip_seconds=400.0, actor="a")
+        run(cluster, host, lambda: is_real(cluster))
+        told = [notice.payload for notice in listening.notifies(timeout=0)]
+    assert len(told) > 1, "when the pod is to be tried again, and when the clock is let go"
+    assert set(told) == {str(cluster.pk)}
 
 
 def timekeeper_waits(cluster: Cluster) -> bool:
