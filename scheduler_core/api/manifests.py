@@ -120,6 +120,19 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])
 T = TypeVar("T")
 
 
+class _TemplateError(ValueError):
+    """What is wrong in a template. A ValueError: msgspec adds to it where the template stands."""
+
+    def __init__(self, problem: ManifestError) -> None:
+        super().__init__(problem.detail)
+        self._problem = problem
+
+    def problem_at(self, path: str) -> ManifestError:
+        """The same, named from the object on that has the template at `path`."""
+        below = self._problem.path
+        return ManifestError(f"{path}.{below}" if below else path, self._problem.detail)
+
+
 def decode(manifest: Mapping[str, Any], *, kind: str | None = None) -> KubeObject:
     """The typed object of a manifest. `kind` is for items of a typed list, which carry neither kind nor apiVersion."""
     return convert(manifest, kind_of(manifest, kind=kind))
@@ -159,7 +172,10 @@ def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | 
     try:
         return msgspec.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError as error:
-        raise explain(str(error), value, cls, path, hook) from None
+        found = explain(str(error), value, cls, path, hook)
+        if isinstance(inside := error.__cause__, _TemplateError):
+            found = inside.problem_at(found.path)
+        raise found from None
 
 
 def encode(obj: KubeObject) -> Manifest:
@@ -189,7 +205,10 @@ def _decode_custom(cls: type, value: Any) -> Any:
             return value
         raise ValueError(f"expected a quantity, got {_kind_of_value(value)}")
     if cls is RawTemplate:
-        convert(value, PodTemplateSpec)
+        try:
+            convert(value, PodTemplateSpec)
+        except ManifestError as error:
+            raise _TemplateError(error) from None
         return RawTemplate(value)
     raise NotImplementedError(f"no reading of {cls} is known")
 

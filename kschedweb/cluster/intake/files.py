@@ -21,6 +21,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 HISTORY_MAGIC = b"KSCHED-HISTORY"  # of files that kschedweb.scheduling.past.files knows
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+TEMPLATE_MARK = b"{{"  # of Helm and others; nothing in JSON begins so
 HISTORY_UNPACKS_TO = 10  # times its size, or more
 PIECE_BYTES = 1 << 16
 _UNPACKED_PIECE = 1 << 20
@@ -225,7 +226,7 @@ def _check_utf8(name: str, content: bytes) -> None:
 
 def _format_of(name: str, content: bytes) -> Format:
     start = content[:_HEAD_BYTES].lstrip() or content.lstrip()[:_HEAD_BYTES]
-    if start[:1] in (b"{", b"["):
+    if start[:1] in (b"{", b"[") and not start.startswith(TEMPLATE_MARK):
         return Format.JSON
     first_line = start.partition(b"\n")[0].decode("utf-8", "replace").strip()
     if openb.is_header(first_line) or name.lower().removesuffix(".gz").endswith(".csv"):

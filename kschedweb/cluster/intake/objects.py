@@ -40,7 +40,7 @@ class Item:
         name = namespace = ""
         if isinstance(metadata, dict):
             name, namespace = _text(metadata.get("name")), _text(metadata.get("namespace"))
-        return f"{self.kind} {namespace}/{name}" if namespace else f"{self.kind} {name}".rstrip()
+        return (f"{self.kind} {namespace}/{name}" if namespace else f"{self.kind} {name}").strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,27 @@ def test_decode_names_the_field_when_refused(change: Callable[[dict[str, Any]], 
     assert str(caught.value) == message
 
 
+PORT_AS_TEXT = {"spec": {"containers": [{"name": "c", "ports": [{"containerPort": "80"}]}]}}
+
+
+@cases(
+    "kind, spec, path",
+    ("of a Deployment", "Deployment", {"template": PORT_AS_TEXT}, "spec.template"),
+    ("of a PodTemplate", "PodTemplate", {}, "template"),
+    ("of a Job", "Job", {"template": PORT_AS_TEXT}, "spec.template"),
+)
+def test_field_of_a_template_is_named_from_the_object_on(kind: str, spec: dict[str, Any], path: str) -> None:
+    manifest = make_manifest(kind, "x", spec=spec) if spec else make_manifest(kind, "x", template=PORT_AS_TEXT)
+    with pytest.raises(ManifestError) as caught:
+        decode(manifest)
+    assert caught.value.path == f"{path}.spec.containers[0].ports[0].containerPort"
+
+
+def test_template_that_is_no_object_is_named() -> None:
+    with pytest.raises(ManifestError, match=r"^spec\.template: expected an object, got text \('x'\)$"):
+        decode(make_manifest("Deployment", "x", spec={"template": "x"}))
+
+
 def test_decode_says_which_kinds_it_knows() -> None:
     with pytest.raises(ManifestError, match="Ingress is not understood; expected one of CSIDriver, .*VolumeAttachment"):
         decode({"apiVersion": "v1", "kind": "Ingress"})

@@ -14,6 +14,7 @@ from tests.web.rest import items, log, logged_in, node, upload
 
 pytestmark = pytest.mark.django_db
 
+TEMPLATE = "; the file has {{, as templates do: import what comes of it, as of helm template"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\n"
 
 
@@ -38,7 +39,13 @@ GOOD = orjson.dumps(items(node()))
     ("no version", {"x.yaml": b"kind: Pod\nmetadata: {name: a}\n", "good": GOOD},
      [("x.yaml: document 1 (Pod a): apiVersion: is required", 1, None)]),
     ("a template, beside a good file", {"template.yaml": b"replicaCount: {{ .Values.n }}\n", "good": GOOD},
-     [("template.yaml: document 1: line 1: a key must be text", 1, 1)]),
+     [(f"template.yaml: document 1: line 1: a key must be text, not a list or an object{TEMPLATE}", 1, 1)]),
+    ("a template that begins with a condition",
+     {"template.yaml": f"{{{{- if .Values.on }}}}\n{{{{- end }}}}\n---\n{namespace('a')}".encode(), "good": GOOD},
+     [(f"template.yaml: document 1: line 1: a key must be text, not a list or an object{TEMPLATE}", 1, 1)]),
+    ("an object without kind is called by its name",
+     {"x.json": b'{"metadata": {"namespace": "a", "name": "p"}}', "good": GOOD},
+     [("x.json: document 1 (a/p): kind: is required", 1, None)]),
     ("a template, before good documents", {"x.yaml": f"a: {{{{ b }}}}\n---\n{namespace('a')}".encode(), "good": GOOD},
      [("x.yaml: document 1: line 1: ", 1, 1)]),
     ("JSON that is cut", {"x.json": b'{"kind": "Pod",\n', "good": GOOD},

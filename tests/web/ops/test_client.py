@@ -130,8 +130,22 @@ def test_import_says_what_the_scheduler_does_in_a_frozen_cluster(
     assert ("decides, binds and preempts in this copy" in capsys.readouterr().out) is is_told
 
 
-PAGE = ROOT / "docs" / "import.md"
-COMMANDS = re.findall(r"^(?:.*\| )?\./ksched (import [^#\n]*)", PAGE.read_text(), re.MULTILINE)
+IMPORT_PAGE = ROOT / "docs" / "import.md"
+PAGES = [IMPORT_PAGE, ROOT / "docs" / "known-limits.md"]
+IN_BLOCKS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+A_COMMAND = re.compile(r"(?:(?:helm|kubectl) [^|]*\| (?:gzip \| )?)?\./ksched (import .*)")
+COMMANDS = re.findall(r"^(?:.*\| )?\./ksched (import [^#\n]*)", IMPORT_PAGE.read_text(), re.MULTILINE)
+
+
+def test_each_command_of_the_pages_is_carried_out_below() -> None:
+    """All that stands in blocks for a shell, in whatever form: nothing there is passed over by the pattern."""
+    lines = [line.partition("#")[0].strip() for page in PAGES for block in IN_BLOCKS.findall(page.read_text())
+             for line in block.splitlines() if line.strip()]  # fmt: skip
+    found = [A_COMMAND.fullmatch(line) for line in lines]
+    assert [line for line, match in zip(lines, found, strict=True) if match is None] == []
+    assert [match[1] for match in found if match] == [command.strip() for command in COMMANDS]
+    for page in PAGES:
+        assert page.read_text().count("```") == 2 * len(IN_BLOCKS.findall(page.read_text())), page
 
 
 @pytest.mark.parametrize("command", COMMANDS)
