@@ -30,6 +30,8 @@ LACKING = {
     "DRAConsumableCapacity=true",
     "DRADeviceTaints=true",
 }
+# Its claims name a class that nobody makes, for which PreFilter refuses their pods, as kube-scheduler 1.34.1 does.
+OF_NO_CLASS = {"SteadyStateClusterResourceClaimTemplateFirstAvailable"}
 
 pytestmark = pytest.mark.skipif(not FILES.exists(), reason=f"{FILES} is not there")
 
@@ -48,6 +50,9 @@ def workloads(path: Path) -> list[PerfWorkload]:
 )
 def test_small_workload_comes_to_its_end_or_says_what_it_lacks(workload: PerfWorkload) -> None:
     run = run_here(workload, ticking())
+    if workload.case in OF_NO_CLASS:
+        assert run.failed.startswith("no pod was scheduled")
+        return
     assert run.failed == ""
     if run.missing:
         assert any(gate in run.missing for gate in LACKING), run.missing

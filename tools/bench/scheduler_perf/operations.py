@@ -154,7 +154,7 @@ def operation_of(written: Any, params: Mapping[str, Any]) -> Operation:
     filled = _filled(written, params)
     opcode = filled.get("opcode", "")
     try:
-        made = msgspec.convert(filled, Operation)
+        made: Operation = msgspec.convert(filled, Operation)
     except msgspec.ValidationError as error:
         raise NotSupported(f"operation {opcode}: {error}") from error
     for field, choices in _CHOICES.items():
