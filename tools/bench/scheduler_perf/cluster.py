@@ -9,6 +9,7 @@ back.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -101,7 +102,10 @@ class PodWatch:
 
 
 class Cluster:
-    """One cluster at level 2. `clock` tells nanoseconds; `collect` is called before a measurement begins."""
+    """One cluster at level 2. `clock` tells nanoseconds; `collect` is called before a measurement begins.
+
+    The clock is read twice a step. The scheduler's own stopwatch is another one, because it is read for every hint.
+    """
 
     def __init__(
         self,
@@ -119,7 +123,7 @@ class Cluster:
         self._more = False
         self._tickers = Tickers()
         self._priorities: set[int] = set()
-        scheduler = build(None, draws=SeededDraws(SEED), stopwatch=clock, feature_gates=gates)
+        scheduler = build(None, draws=SeededDraws(SEED), stopwatch=time.perf_counter_ns, feature_gates=gates)
         controllers: list[Controller] = [self.watch]
         if has_devices:
             options = ClusterOptions(started_at=NOW_US)

@@ -43,7 +43,7 @@ def only(path: Path) -> PerfWorkload:
     return workload
 
 
-def ticking(nanoseconds: int = 100_000) -> Callable[[], int]:
+def ticking(nanoseconds: int = 5_000_000) -> Callable[[], int]:
     """A clock that goes on by so much whenever it is read: runs with it are the same every time."""
     ticks = count()
     return lambda: next(ticks) * nanoseconds
