@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
+from scheduler_core.admission.optional import DEFAULT_PLUGINS
 from scheduler_core.apiserver.answers import Refused
 from scheduler_core.apiserver.effects import (
     bind_request,
@@ -40,7 +41,7 @@ class World:
     """One cluster at `now` (microseconds).
 
     `watch` is shown the effects of each step of the scheduler. Where no kubelet ends pods, `evict_gracefully` False
-    makes evicted ones disappear at once.
+    makes evicted ones disappear at once. `plugins`: see `AdmissionContext`.
     """
 
     def __init__(
@@ -51,13 +52,14 @@ class World:
         now: int,
         watch: Callable[[Effects], None] = _ignore,
         evict_gracefully: bool = True,
+        plugins: frozenset[str] = DEFAULT_PLUGINS,
     ) -> None:
         self.store = MemoryStore()
         self.scheduler = scheduler
         self.controllers = controllers
         self.now = now
         keeps_namespaces = any(isinstance(each, NamespaceController) for each in controllers)
-        self._server = ApiServer(self.store, _new_uid(count(1)), keeps_namespaces=keeps_namespaces)
+        self._server = ApiServer(self.store, _new_uid(count(1)), keeps_namespaces=keeps_namespaces, plugins=plugins)
         self._watch = watch
         self._evict_gracefully = evict_gracefully
         self._read = 0  # position in the store's log

@@ -19,14 +19,18 @@ from tools.bench.picture import growth_picture
 from tools.bench.promises import Promise
 from tools.bench.rows import Row, rows
 from tools.bench.running import RunningService, ServiceProblem
+from tools.bench.scheduler_perf import command as scheduler_perf
 from tools.bench.worker import Job, profile_here
 
 PROMISES_WORKLOAD = "W1_n1000_e0"
+DEFAULT_LEVEL = "L1"
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry the command out; 1 when a decision differed or something could not be run, 2 when nothing is asked for."""
     try:
+        if options.scheduler_perf:
+            return scheduler_perf.run(options)
         if options.report is not None:
             return _report(options)
         jobs = _jobs(options)
@@ -112,7 +116,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
         Job(
             word=word,
             folder=str(options.folder.resolve()),
-            level=options.level,
+            level=options.level or DEFAULT_LEVEL,
             nodes=nodes,
             pods=options.pods,
             trace=trace,

@@ -24,8 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level",
         choices=LEVELS,
-        default="L1",
-        help="L1: scheduling cycles; L2: the scheduler with an API server in memory; L3: a whole service (default: L1)",
+        help="L1: scheduling cycles; L2: the scheduler with an API server in memory; L3: a whole service (default: L1;"
+        " of --scheduler-perf L2)",
     )
     parser.add_argument(
         "--runs", type=_number, default=3, metavar="N", help="number of runs, each in a new process (default: 3)"
@@ -57,6 +57,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", action="store_true", help="print the functions that take most time in one run")
     parser.add_argument(
         "--folder", type=Path, default=WORKLOADS, metavar="DIR", help="where workloads are looked for by name"
+    )
+    perf = parser.add_argument_group(
+        "upstream's own benchmark, scheduler_perf; a WORKLOAD then is a part of the names to run: Basic/500Nodes"
+    )
+    perf.add_argument(
+        "--scheduler-perf",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="run the workloads of this configuration file, or of all in this folder; may be given several times",
+    )
+    perf.add_argument(
+        "--label",
+        default="",
+        metavar="LABELS",
+        help="only workloads with these labels, and without those after a minus: performance,-short",
     )
     service = parser.add_argument_group(
         "measurements of a whole service, one line each with its target; they need no WORKLOAD"
