@@ -93,8 +93,8 @@ def test_decode_names_the_field_when_refused(change: Callable[[dict[str, Any]], 
 
 
 def test_decode_says_which_kinds_it_knows() -> None:
-    with pytest.raises(ManifestError, match="Ingress is not understood; expected one of CSIDriver, .*VolumeAttachment"):
-        decode({"apiVersion": "v1", "kind": "Ingress"})
+    with pytest.raises(ManifestError, match="Otter is not understood; expected one of APIService, .*VolumeAttachment"):
+        decode({"apiVersion": "v1", "kind": "Otter"})
 
 
 def test_items_of_a_typed_list_need_no_kind() -> None:
