@@ -40,8 +40,8 @@ OBJECTS: dict[str, tuple[Manifest, list[Any]]] = {
         ["fast", "a.example", "", "80, 443", "0s"],
     ),
     "IngressClass": (
-        {"spec": {"controller": "example.com/c", "parameters": {"kind": "Config", "name": "n"}}},
-        ["example.com/c", "Config/n", "0s"],
+        {"spec": {"controller": "example.com/c", "parameters": {"kind": "Config", "name": "nest"}}},
+        ["example.com/c", "Config/nest", "0s"],
     ),
     "NetworkPolicy": (
         {
@@ -83,8 +83,8 @@ OBJECTS: dict[str, tuple[Manifest, list[Any]]] = {
         [1, "v1/ConfigMap", "0s"],
     ),
     "ValidatingAdmissionPolicyBinding": (
-        {"spec": {"policyName": "p", "validationActions": ["Deny"], "paramRef": {"name": "n"}}},
-        ["p", "n", "0s"],
+        {"spec": {"policyName": "p", "validationActions": ["Deny"], "paramRef": {"name": "nest"}}},
+        ["p", "nest", "0s"],
     ),
     "CertificateSigningRequest": (
         {"spec": {"request": "bm8=", "signerName": "example.com/s", "usages": ["digital signature"]}},
