@@ -287,7 +287,7 @@ def test_kinds_that_scheduling_does_not_read_are_kept(cluster: Cluster) -> None:
     assert stored["ClusterRole"]["metadata"]["name"] == "system:otters"
     assert stored["NetworkPolicy"]["spec"]["policyTypes"] == ["Ingress"]
     broken = {**role, "rules": "all"}
-    assert upload(logged_in(), cluster, items(broken)).status_code == 400
+    assert upload(logged_in(), cluster, items(broken)).status_code == 422
 
 
 @cases(
