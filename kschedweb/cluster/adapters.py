@@ -15,6 +15,7 @@ from django.conf import settings
 from kschedweb.cluster.choices import PodPhase
 from kschedweb.common.packing import kept_json
 from scheduler_core.admission import accept_existing, explain_unreadable
+from scheduler_core.admission.validation.metadata import name_problems
 from scheduler_core.api import manifests, resources
 from scheduler_core.api.meta import KubeObject, ResourceList
 from scheduler_core.api.node import Node
@@ -156,6 +157,11 @@ def is_read(kind: str) -> bool:
 
 def is_namespaced(kind: str) -> bool:
     return KINDS[kind].namespaced
+
+
+def is_freely_named(kind: str) -> bool:
+    """Whether objects of this kind may have any name that can stand in a path, as roles do."""
+    return not name_problems(kind, "system:any")
 
 
 def put_order(kind: str) -> int:

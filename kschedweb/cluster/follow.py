@@ -1,12 +1,13 @@
 """The cluster as a follower of its log reads it: all objects at one moment, then every change after it.
 
 Engines and controllers begin with `stored_changes()` in one REPEATABLE READ transaction and go on with
-`changes_after()`. Rows become changes of the core; a kind the core does not know is none of its business.
+`changes_after()`. Rows become changes of the core; kinds that scheduling does not read are none of its business. The
+controllers, which empty namespaces and collect what owners leave behind, follow those too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import orjson
@@ -36,15 +37,18 @@ def read_only_moment() -> None:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def stored_changes(*, cluster_id: int, sharing: Sharing | None = None) -> list[core.ObjectPut]:
-    """Every stored object as a change: nodes in the order they came, then other kinds, then pods.
+def stored_changes(
+    *, cluster_id: int, sharing: Sharing | None = None, kinds: Container[str] = manifests.KINDS
+) -> list[core.ObjectPut]:
+    """Every stored object of these kinds as a change: nodes in the order they came, then other kinds, then pods.
 
     Manifests are read a few at a time: those of a large cluster need many times the room of its objects.
     """
     found = [
-        object_put(kind, orjson.loads(text), rv, sharing)
+        object_put(kind, orjson.loads(text), rv, sharing, kinds)
         for part in stored_texts(cluster_id)
         for kind, text, rv in part
+        if kind in kinds
     ]
     return [change for change in found if change is not None]
 
@@ -68,7 +72,7 @@ def _text(content: str | bytes | memoryview) -> bytes:
     return content.encode() if isinstance(content, str) else packing.decompressed(content)
 
 
-def deletions_after(*, cluster_id: int, rv: int) -> list[core.ObjectDeleted]:
+def deletions_after(*, cluster_id: int, rv: int, kinds: Container[str] = manifests.KINDS) -> list[core.ObjectDeleted]:
     """What was deleted after `rv`, as far back as the log goes."""
     rows = bulk.read_rows(
         "SELECT rv, kind, namespace, name, uid FROM cluster_change"
@@ -76,9 +80,7 @@ def deletions_after(*, cluster_id: int, rv: int) -> list[core.ObjectDeleted]:
         [cluster_id, rv, Operation.DELETED],
     )
     return [
-        core.ObjectDeleted(kind, namespace, name, uid, at)
-        for at, kind, namespace, name, uid in rows
-        if kind in manifests.KINDS
+        core.ObjectDeleted(kind, namespace, name, uid, at) for at, kind, namespace, name, uid in rows if kind in kinds
     ]
 
 
@@ -94,6 +96,7 @@ def changes_after(
     until: int | None = None,
     most: int | None = None,
     sharing: Sharing | None = None,
+    kinds: Container[str] = manifests.KINDS,
 ) -> tuple[list[core.Change], int]:
     """All changes after `rv` in order, up to `until` or the first so many, and the position of the last.
 
@@ -110,7 +113,7 @@ def changes_after(
     if last - rv != len(rows) or (not rows and least is not None and least > rv):
         gone.check(cluster_id)
         raise LogClearedError(f"cluster {cluster_id}: of what the log had after {rv} only {len(rows)} are left")
-    found = [change_of(*row, sharing=sharing) for row in rows]
+    found = [change_of(*row, sharing=sharing, kinds=kinds) for row in rows]
     return [change for change in found if change is not None], last
 
 
@@ -124,20 +127,30 @@ def change_of(
     packed: bytes | memoryview,
     *,
     sharing: Sharing | None = None,
+    kinds: Container[str] = manifests.KINDS,
 ) -> core.Change | None:
+    """An entry of the log; None where it is none of a follower's business. What is, is decided before it is read."""
     if operation == Operation.SETTING:
         return None
     if operation == Operation.DELETED:
-        return core.ObjectDeleted(kind, namespace, name, uid, rv) if kind in manifests.KINDS else None
+        return core.ObjectDeleted(kind, namespace, name, uid, rv) if kind in kinds else None
+    if operation != Operation.VERDICT and kind not in kinds:
+        return None
     payload = packing.unpacked(packed)
     if operation == Operation.VERDICT:
         return _verdict_of(kind, payload, rv)
-    return object_put(kind, payload, rv, sharing)
+    return object_put(kind, payload, rv, sharing, kinds)
 
 
-def object_put(kind: str, manifest: dict[str, Any], rv: int, sharing: Sharing | None = None) -> core.ObjectPut | None:
-    """A manifest as a change; None for a kind the core does not know. The manifest is given its version."""
-    if kind not in manifests.KINDS:
+def object_put(
+    kind: str,
+    manifest: dict[str, Any],
+    rv: int,
+    sharing: Sharing | None = None,
+    kinds: Container[str] = manifests.KINDS,
+) -> core.ObjectPut | None:
+    """A manifest as a change; None for a kind that is not followed. The manifest is given its version."""
+    if kind not in kinds:
         return None
     manifest["metadata"]["resourceVersion"] = version_text(rv)
     obj = manifests.decode(manifest, kind=kind)

@@ -27,8 +27,10 @@ from scheduler_core.apiserver.routes import EVENTS_GROUP, Route
 
 # The order in which the API server lists its groups.
 GROUP_ORDER: Final = (
-    "", "apps", EVENTS_GROUP, "authentication.k8s.io", "authorization.k8s.io", "batch", "policy", "storage.k8s.io",
-    "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io", "resource.k8s.io",
+    "", "apiregistration.k8s.io", "apps", EVENTS_GROUP, "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
+    "batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+    "admissionregistration.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io",
+    "resource.k8s.io", "flowcontrol.apiserver.k8s.io",
 )  # fmt: skip
 assert set(GROUP_ORDER) == GROUPS
 VERSION: Final = {
@@ -53,11 +55,20 @@ _SHORT_NAMES: Final = {
     "Service": ["svc"], "DaemonSet": ["ds"], "Deployment": ["deploy"], "ReplicaSet": ["rs"], "StatefulSet": ["sts"],
     "PodDisruptionBudget": ["pdb"], "ConfigMap": ["cm"], "ServiceAccount": ["sa"], "Endpoints": ["ep"],
     "CronJob": ["cj"], "PriorityClass": ["pc"], "StorageClass": ["sc"],
-    "VolumeAttributesClass": ["vac"],
+    "VolumeAttributesClass": ["vac"], "Ingress": ["ing"], "NetworkPolicy": ["netpol"], "IPAddress": ["ip"],
+    "HorizontalPodAutoscaler": ["hpa"], "CertificateSigningRequest": ["csr"],
 }  # fmt: skip
-_IN_ALL: Final = (
-    "Pod", "ReplicationController", "Service", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job", "CronJob",
-)  # fmt: skip
+_IN_CATEGORIES: Final = {
+    "all": (
+        "Pod", "ReplicationController", "Service", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet", "Job",
+        "CronJob", "HorizontalPodAutoscaler",
+    ),
+    "api-extensions": (
+        "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding", "APIService",
+    ),
+}  # fmt: skip
+_VERSIONS: Final = {kind.group: kind.version for kind in KINDS.values() if kind.is_served}
 _REVIEWS: Final = {
     "authentication.k8s.io": (("selfsubjectreviews", "SelfSubjectReview"), ("tokenreviews", "TokenReview")),
     "authorization.k8s.io": (
@@ -92,7 +103,7 @@ def answer(request: Request) -> Answer | None:
     is_group = len(parts) == 2 and parts[0] == "apis"
     if parts[0] == "apis" and len(parts) > 1 and parts[1] not in GROUPS:
         return page_not_found()
-    if not is_group and len(parts) > 1 and parts[-1] != "v1":
+    if not is_group and len(parts) > 1 and parts[-1] != version_in(parts[1] if parts[0] == "apis" else ""):
         raise RefusedError(NO_SUCH_RESOURCE)
     if request.method != "GET":
         raise RefusedError(METHOD_NOT_ALLOWED)
@@ -122,8 +133,18 @@ def _root(request: Request, accept: str, root: str) -> Answer:
     return Answer(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form.media_type)
 
 
+def version_in(group: str) -> str:
+    """The one version in which a group is served: `v1`, mostly."""
+    return _VERSIONS.get(group, "v1")
+
+
+def group_version(group: str) -> str:
+    """The same with the group, as `apiVersion` has it."""
+    return f"{group}/{version_in(group)}" if group else version_in(group)
+
+
 def group_entry(name: str) -> Document:
-    version = {"groupVersion": f"{name}/v1", "version": "v1"}
+    version = {"groupVersion": group_version(name), "version": version_in(name)}
     return {"name": name, "versions": [version], "preferredVersion": version}
 
 
@@ -149,7 +170,7 @@ def resource_list(group: str) -> Document:
                 entry |= {"group": of_kind["group"], "version": of_kind["version"]}
             found.append({**entry, "kind": of_kind["kind"], "verbs": part["verbs"]})
     found.sort(key=lambda one: one["name"])
-    version = f"{group}/v1" if group else "v1"
+    version = group_version(group)
     head: Document = {"kind": "APIResourceList"}
     if group:
         head["apiVersion"] = "v1"  # the core group's list goes without
@@ -163,7 +184,7 @@ def aggregated(root: str) -> tuple[bytes, str]:
     items = [
         {
             "metadata": {"name": name} if name else {},
-            "versions": [{"version": "v1", "resources": _resources(name), "freshness": "Current"}],
+            "versions": [{"version": version_in(name), "resources": _resources(name), "freshness": "Current"}],
         }
         for name in groups
     ]
@@ -209,8 +230,9 @@ def _resource(kind: Kind) -> Document:
     }
     if kind.name in _SHORT_NAMES:
         found["shortNames"] = _SHORT_NAMES[kind.name]
-    if kind.name in _IN_ALL:
-        found["categories"] = ["all"]
+    categories = [category for category, names in _IN_CATEGORIES.items() if kind.name in names]
+    if categories:
+        found["categories"] = categories
     parts = []
     for part in _PARTS:
         methods = Route(kind, kind.cls.api_version, namespace, "x", part).methods()

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from kschedweb.kubeapi import kubelet
-from kschedweb.kubeapi.discovery import GROUP_ORDER, resource_list
+from kschedweb.kubeapi.discovery import GROUP_ORDER, group_version, resource_list, version_in
 from kschedweb.kubeapi.exchange import JSON, TEXT, Answer, Request
 from scheduler_core.api.schema import Field, Type, type_named, type_of
 
@@ -45,6 +45,12 @@ _NAMED: Final[dict[str, tuple[str, Document]]] = {
     "time": (f"{_META}Time", {"type": "string", "format": "date-time"}),
     "microtime": (f"{_META}MicroTime", {"type": "string", "format": "date-time"}),
     "raw": ("io.k8s.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+}
+# Where schemas of a package are, if not at `io.k8s.api` in version 1.
+_PLACES: Final = {
+    "meta": _META.rstrip("."),
+    "autoscalingv2": "io.k8s.api.autoscaling.v2",
+    "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1",
 }
 _LIST_META: Final = {
     "continue": {"type": "string"},
@@ -110,7 +116,8 @@ def document(group: str) -> tuple[bytes, str]:
 
 
 def _places() -> dict[str, str]:
-    return {(f"apis/{group}/v1" if group else "api/v1"): group for group in GROUP_ORDER if has_kinds(group)}
+    versions = {group: group_version(group) for group in GROUP_ORDER if has_kinds(group)}
+    return {f"{'apis' if group else 'api'}/{version}": group for group, version in versions.items()}
 
 
 def has_kinds(group: str) -> bool:
@@ -164,7 +171,7 @@ class _Builder:
         return dict(sorted(self._schemas.items()))
 
     def paths(self) -> Iterator[tuple[str, Document]]:
-        version = f"{self._group}/v1" if self._group else "v1"
+        version = group_version(self._group)
         base = f"/apis/{version}" if self._group else f"/api/{version}"
         for each in _resources(self._group):
             plural, _, part = str(each["name"]).partition("/")
@@ -172,7 +179,7 @@ class _Builder:
             kind = str(each["kind"])
             is_namespaced = bool(each["namespaced"])
             place = f"{base}/namespaces/{{namespace}}/{plural}" if is_namespaced else f"{base}/{plural}"
-            gvk = {"group": kind_version.rpartition("/")[0], "kind": kind, "version": "v1"}
+            gvk = {"group": kind_version.rpartition("/")[0], "kind": kind, "version": kind_version.rpartition("/")[2]}
             schema = self._reference(type_of(kind_version, kind))
             named = ("Namespaced" if is_namespaced else "") + (_singular(self._group, plural) if part else kind)
             named += part.title() if part else ""
@@ -188,7 +195,8 @@ class _Builder:
                 yield place, {"post": self._operation("post", f"create{self._tag()}{named}", gvk, schema)}
 
     def _tag(self) -> str:
-        return (self._group.split(".")[0].title() if self._group else "Core") + "V1"
+        name = self._group.split(".")[0].title() if self._group else "Core"
+        return name + version_in(self._group).title()
 
     def _operations(self, verbs: list[str], named: str, gvk: Document, schema: Document) -> Document:
         found = {}
@@ -227,7 +235,7 @@ class _Builder:
     def _operation(self, method: str, operation_id: str, gvk: Document, schema: Document) -> Document:
         content = {JSON: {"schema": schema}}
         found: Document = {
-            "tags": [f"{self._group.split('.')[0] or 'core'}_v1"],
+            "tags": [f"{self._group.split('.')[0] or 'core'}_{version_in(self._group)}"],
             "operationId": operation_id,
             "responses": {"200": {"description": "OK", "content": content}},
             "x-kubernetes-action": method,
@@ -260,7 +268,7 @@ class _Builder:
         for field in type_.fields.values():
             path = f"{type_.name}.{field.name}"
             properties[field.name] = self._property(path, field)
-            if path in facts.required or not (field.omits_empty or path in facts.optional):
+            if path in facts.required or (field.is_required and path not in facts.optional):
                 needed.append(field.name)
         found: Document = {"type": "object"}
         if needed:
@@ -285,8 +293,8 @@ class _Builder:
         facts, shape = _facts(), field.shape
         found = self._shape(shape)
         if shape in _SCALARS:
-            if path in facts.enum:
-                found["enum"] = facts.enum[path]
+            if path in facts.enum or field.enum:
+                found["enum"] = facts.enum.get(path) or sorted(field.enum)
             if path in facts.default:
                 found["default"] = facts.default[path]
             elif not field.omits_empty and not field.is_pointer:
@@ -296,6 +304,8 @@ class _Builder:
         for suffix, part in (("[]", "items"), ("{}", "additionalProperties")):
             if path + suffix in facts.enum:
                 found[part]["enum"] = facts.enum[path + suffix]
+        if field.enum and shape.startswith("[]"):
+            found["items"]["enum"] = sorted(field.enum)
         if field.treatment:
             found["x-kubernetes-list-type" if shape.startswith("[]") else "x-kubernetes-map-type"] = field.treatment
         if field.keys:
@@ -346,8 +356,8 @@ def _kinds() -> dict[str, Document]:
             continue
         for each in _resources(group):
             of_group = each.get("group") or group
-            version = f"{of_group}/v1" if of_group else "v1"
-            gvk = {"group": of_group, "kind": each["kind"], "version": "v1"}
+            version = f"{of_group}/{each['version']}" if each.get("group") else group_version(group)
+            gvk = {"group": of_group, "kind": each["kind"], "version": version.rpartition("/")[2]}
             found[type_of(version, each["kind"]).name] = gvk
     return found
 
@@ -360,11 +370,13 @@ def _resources(group: str) -> list[Document]:
 
 def _name(type_: Type) -> str:
     package, _, name = type_.name.partition(".")
-    return f"{_META}{name}" if package == "meta" else f"io.k8s.api.{package}.v1.{name}"
+    if package in _PLACES:
+        return f"{_PLACES[package]}.{name}"
+    return f"io.k8s.api.{package}.v1.{name}"
 
 
 def _package_of(gvk: Document) -> str:
-    version = f"{gvk['group']}/v1" if gvk["group"] else "v1"
+    version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
     return _name(type_of(version, str(gvk["kind"]))).rpartition(".")[0] + "."
 
 

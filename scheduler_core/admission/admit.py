@@ -37,6 +37,7 @@ from scheduler_core.admission.validation import (
     structural_problems,
     update_problems,
 )
+from scheduler_core.api.kept import KEPT
 from scheduler_core.api.manifests import decode, format_time, kind_of, without_nulls
 from scheduler_core.api.schema import DecodeError, read, without_empty_lists
 from scheduler_core.errors import ManifestError
@@ -62,6 +63,11 @@ def accept_existing(manifest: Manifest, kind: str) -> Manifest:
     cls = kind_of(manifest, kind=kind)
     decode(manifest, kind=kind)
     existing = cast(Manifest, without_nulls(manifest))  # new objects and lists all the way down
+    if kind in KEPT:  # typed by their schema alone
+        try:
+            existing, _ = read(existing, cls.api_version, kind)
+        except DecodeError as error:
+            raise ManifestError("", str(error)) from None
     existing["apiVersion"], existing["kind"] = cls.api_version, cls.kind
     metadata = existing.setdefault("metadata", {})
     for field in ("resourceVersion", "managedFields", "selfLink"):

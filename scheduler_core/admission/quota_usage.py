@@ -11,7 +11,7 @@ from typing import Final
 from scheduler_core.admission.context import Manifest
 from scheduler_core.admission.qos import BEST_EFFORT, qos_class
 from scheduler_core.admission.storage_class import class_of_claim
-from scheduler_core.api.manifests import KINDS, convert
+from scheduler_core.api.manifests import CLASSES, convert
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.pod import Pod, PodSpec
 from scheduler_core.api.quantity import Quantity, parse
@@ -46,7 +46,7 @@ _ONE: Final = Quantity.of(1)
 
 def count_name(kind: str) -> str:
     """How quotas count objects of a kind: `count/deployments.apps`."""
-    cls = KINDS[kind]
+    cls = CLASSES[kind]
     group = cls.api_version.rpartition("/")[0]
     return f"count/{cls.plural}.{group}" if group else f"count/{cls.plural}"
 

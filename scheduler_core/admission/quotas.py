@@ -19,7 +19,7 @@ from scheduler_core.admission.quota_usage import (
     names_of_container,
     usage_of,
 )
-from scheduler_core.api.manifests import KINDS
+from scheduler_core.api.manifests import CLASSES
 from scheduler_core.api.meta import ResourceList
 from scheduler_core.api.quantity import Quantity, parse
 from scheduler_core.api.resources import is_pod_level
@@ -75,7 +75,7 @@ def charged(quotas: Sequence[Manifest], new: Manifest, old: Manifest | None, sub
 def counted_kinds(quota: Manifest) -> list[str]:
     """The kinds whose objects a quota counts by what its spec limits."""
     hard = quota["spec"].get("hard") or {}
-    return [kind for kind, cls in KINDS.items() if cls.namespaced and names_for(kind, hard)]
+    return [kind for kind, cls in CLASSES.items() if cls.namespaced and names_for(kind, hard)]
 
 
 def counted(quota: Manifest, objects: Iterable[Manifest]) -> Manifest:

@@ -266,8 +266,16 @@ def _endpoint_slice(new: Manifest, old: Manifest | None, now: str) -> None:
             endpoint.pop("deprecatedTopology", None)
 
 
+def _signing_request(new: Manifest, old: Manifest | None, now: str) -> None:
+    """What was asked for stays."""
+    if old is not None:
+        new["spec"] = old["spec"]
+
+
 _SPEC: Final = ("spec",)
 _COUNTED: Final = Strategy(born=1, counts=_SPEC)
+_COUNTED_WITHOUT_STATUS: Final = Strategy(born=1, counts=_SPEC, has_status=False, resets_status=False)
+_COUNTING_WEBHOOKS: Final = Strategy(born=1, counts=("webhooks",), has_status=False, resets_status=False)
 _WITHOUT_STATUS: Final = Strategy(has_status=False, resets_status=False)
 
 # Kinds that are not named have no status and no rule of their own.
@@ -303,4 +311,17 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "ResourceClaim": Strategy(status_keeps_metadata=True),
     "ResourceSlice": Strategy(born=1, counts=_SPEC, has_status=False, resets_status=False),
     "DeviceClass": Strategy(born=1, counts=_SPEC, has_status=False, resets_status=False),
+    "Ingress": _COUNTED,
+    "IngressClass": _COUNTED_WITHOUT_STATUS,
+    "NetworkPolicy": _COUNTED_WITHOUT_STATUS,
+    "ServiceCIDR": Strategy(),
+    "HorizontalPodAutoscaler": Strategy(),
+    "MutatingWebhookConfiguration": _COUNTING_WEBHOOKS,
+    "ValidatingWebhookConfiguration": _COUNTING_WEBHOOKS,
+    "ValidatingAdmissionPolicy": _COUNTED,
+    "ValidatingAdmissionPolicyBinding": _COUNTED_WITHOUT_STATUS,
+    "CertificateSigningRequest": Strategy(prepare=_signing_request),
+    "FlowSchema": _COUNTED,
+    "PriorityLevelConfiguration": _COUNTED,
+    "APIService": Strategy(),
 }

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from scheduler_core.api.batch import CronJob, Job
+from scheduler_core.api.kept import KEPT
 from scheduler_core.api.meta import KubeObject, Value
 from scheduler_core.api.node import Node
 from scheduler_core.api.older_claims import PodSchedulingContext, ResourceClass
@@ -103,6 +104,9 @@ KINDS: dict[str, type[KubeObject]] = {
     )
 }
 
+# All that can be stored. Whoever follows a log for scheduling passes over what is not in `KINDS`.
+CLASSES: dict[str, type[KubeObject]] = KINDS | KEPT
+
 # Maps whose `null` values are values, not absent fields: empty text and zero.
 _TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "parameters"})
 _QUANTITY_MAPS = frozenset(
@@ -139,7 +143,7 @@ def decode(manifest: Mapping[str, Any], *, kind: str | None = None) -> KubeObjec
 
 
 def kind_of(manifest: Mapping[str, Any], *, kind: str | None = None) -> type[KubeObject]:
-    """The class a manifest belongs to; ManifestError when it is none of `KINDS` or of another apiVersion."""
+    """The class a manifest belongs to; ManifestError when it is none of `CLASSES` or of another apiVersion."""
     if not isinstance(manifest, dict):
         raise ManifestError("", f"expected an object, got {_kind_of_value(manifest)}")
     found = manifest.get("kind")
@@ -149,9 +153,9 @@ def kind_of(manifest: Mapping[str, Any], *, kind: str | None = None) -> type[Kub
         raise ManifestError("kind", "is required" if not found else f"expected text, got {_kind_of_value(found)}")
     if kind is not None and found != kind:
         raise ManifestError("kind", f"expected {kind}, got {found}")
-    cls = KINDS.get(found)
+    cls = CLASSES.get(found)
     if cls is None:
-        raise ManifestError("kind", f"{found} is not understood; expected one of {', '.join(sorted(KINDS))}")
+        raise ManifestError("kind", f"{found} is not understood; expected one of {', '.join(sorted(CLASSES))}")
     version = manifest.get("apiVersion")
     if version is None and manifest.get("kind") is None:
         return cls

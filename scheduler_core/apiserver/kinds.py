@@ -1,7 +1,7 @@
 """The one table of kinds: what the API server knows of each beyond its fields.
 
 The typed class of a kind says its apiVersion, plural and scope. To add a kind: write its class in `scheduler_core.api`,
-list it in `api.manifests.KINDS`, and give it a row here.
+list it in `api.manifests.KINDS`, and give it a row here. Kinds that are only kept have theirs in `api.kept`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from scheduler_core.api.manifests import KINDS as CLASSES
+from scheduler_core.api.kept import KEPT
+from scheduler_core.api.manifests import CLASSES
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.apiserver.requests import Propagation
 
@@ -62,6 +63,21 @@ class Kind:
         return f"{self.cls.plural}.{self.group}" if self.group else self.cls.plural
 
 
+# Of kinds that are kept: those with a status, and those whose update has to say what it is based on or may create.
+_WITH_STATUS: Final = frozenset(
+    {
+        "Ingress", "ServiceCIDR", "HorizontalPodAutoscaler", "ValidatingAdmissionPolicy", "CertificateSigningRequest",
+        "FlowSchema", "PriorityLevelConfiguration", "APIService",
+    }
+)  # fmt: skip
+_NEEDING_VERSION: Final = frozenset(
+    {
+        "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding", "APIService",
+    }
+)  # fmt: skip
+_MADE_BY_UPDATE: Final = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
+
 _ROWS: Final[dict[str, Kind]] = {
     row.name: row
     for row in (
@@ -113,6 +129,14 @@ _ROWS: Final[dict[str, Kind]] = {
         Kind(CLASSES["ResourceClass"], answers_deleted=True, is_served=False),
         Kind(CLASSES["PodSchedulingContext"], has_status=True, answers_deleted=True, is_served=False),
     )
+} | {
+    name: Kind(
+        cls,
+        has_status=name in _WITH_STATUS,
+        needs_version=name in _NEEDING_VERSION,
+        made_by_update=name in _MADE_BY_UPDATE,
+    )
+    for name, cls in KEPT.items()
 }
 
 KINDS: Final = {name: _ROWS[name] for name in CLASSES}

@@ -15,30 +15,24 @@ OTHER_KINDS: Final[dict[str, frozenset[str]]] = {
     group: frozenset(names.split())
     for group, names in {
         "": "Binding ComponentStatus PodStatusResult RangeAllocation",
-        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"
-        " MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
-        " ValidatingWebhookConfiguration",
+        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
         "apiextensions.k8s.io": "CustomResourceDefinition",
-        "apiregistration.k8s.io": "APIService",
         "authentication.k8s.io": "SelfSubjectReview TokenRequest TokenReview",
         "authorization.k8s.io": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview"
         " SubjectAccessReview",
-        "autoscaling": "HorizontalPodAutoscaler Scale",
-        "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle PodCertificateRequest",
+        "autoscaling": "Scale",
+        "certificates.k8s.io": "ClusterTrustBundle PodCertificateRequest",
         "coordination.k8s.io": "LeaseCandidate",
-        "extensions": "Ingress NetworkPolicy PodSecurityPolicy",
-        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+        "extensions": "PodSecurityPolicy",
         "internal.apiserver.k8s.io": "StorageVersion",
-        "networking.k8s.io": "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR",
         "policy": "Eviction PodSecurityPolicy",
-        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
         "resource.k8s.io": "DeviceTaintRule ResourceClaimParameters ResourceClassParameters",
         "storagemigration.k8s.io": "StorageVersionMigration",
     }.items()
 }
 
 FORMER_GROUPS: Final = {
-    "extensions": frozenset({"DaemonSet", "Deployment", "ReplicaSet"}),
+    "extensions": frozenset({"DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"}),
     "events.k8s.io": frozenset({"Event"}),
 }
 

@@ -17,6 +17,8 @@ _FORMS = (
     ("namespace", re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"), "at most 63 lower-case letters, digits and '-'"),
     ("uid", re.compile(r"[!-~]{1,128}"), "at most 128 visible characters"),
 )
+# Of roles, whose names are parts of paths and no more.
+_FREE_NAME = (re.compile(r"(?!\.\.?\Z)[^/%\0]{1,253}"), "at most 253 characters without '/' and '%'")
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -50,6 +52,8 @@ def identify(item: Item) -> tuple[Key, str]:
     if not metadata.get("uid"):
         metadata.pop("uid", None)
     for name, form, what in _FORMS:
+        if name == "name" and adapters.is_freely_named(item.kind):
+            form, what = _FREE_NAME
         if name in metadata and not form.fullmatch(metadata[name]):
             raise adapters.ManifestError(f"metadata.{name}", f"expected {what}, got {metadata[name][:80]!r}")
     item.manifest = {**item.manifest, "apiVersion": item.api_version, "kind": item.kind, "metadata": metadata}

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from scheduler_core.api.csi_migration import CSI_DRIVERS, TOPOLOGY_KEYS
+from scheduler_core.api.kept import KEPT
 from scheduler_core.api.schema import SCALARS, Type, type_named, type_of
-from scheduler_core.api.schema.types import type_names
+from scheduler_core.api.schema.types import kept_types, type_names
 
 _STAYS = re.compile(
     r"[+-]?\d+(\.\d*)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+|%)?"  # numbers, quantities, shares
@@ -53,12 +54,19 @@ namespace pod_name pod_uid claims uid resource_version times allocation static p
 STATE_FIELDS = frozenset(_STATE.split())
 
 
+# Of kinds that are only kept, beside their names and the values of enums.
+_KEPT_WORDS = frozenset(
+    {"autoscaling", "User", "Group", "Resource", "Utilization", "Percent", "Max", "Limited", "Queue"}
+)
+
+
 @cache
 def words() -> frozenset[str]:
     """What stays although it looks like a name."""
     lines = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").splitlines()
     known = {word for line in lines if not line.startswith("# ") for word in line.split()}
-    return frozenset(known | set(CSI_DRIVERS.values()) | set(TOPOLOGY_KEYS.values()))
+    enums = (field.enum for each in kept_types().values() for field in each.fields.values())
+    return frozenset(known.union(CSI_DRIVERS.values(), TOPOLOGY_KEYS.values(), KEPT, _KEPT_WORDS, *enums))
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from scheduler_core.admission.context import Manifest
+from scheduler_core.admission.defaults.kept import default_kept
 from scheduler_core.admission.defaults.pods import default_pod, default_pod_spec, default_pod_status
 from scheduler_core.admission.defaults.values import (
     default_claim_spec,
@@ -17,6 +18,7 @@ from scheduler_core.admission.defaults.values import (
     default_volume_source,
     put,
 )
+from scheduler_core.api.kept import KEPT
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _CLIENT_IP_SECONDS: Final = 10800
@@ -25,7 +27,7 @@ _MAX_INT32: Final = 2**31 - 1
 
 def default(manifest: Manifest, kind: str) -> None:
     """Fill in what the API server would, in place; the manifest was read by the schema."""
-    fill = _DEFAULTS.get(kind)
+    fill = default_kept if kind in KEPT else _DEFAULTS.get(kind)
     if fill is not None:
         fill(manifest)
     default_status(manifest, kind)

@@ -23,11 +23,13 @@ from scheduler_core.admission.validation import (
     workloads,
 )
 from scheduler_core.admission.validation.claim_statuses import claim_status_problems
+from scheduler_core.admission.validation.kept import kept_change_problems, kept_problems, kept_status_problems
 from scheduler_core.admission.validation.metadata import metadata_problems, metadata_update_problems
 from scheduler_core.admission.validation.pods import pod_problems
 from scheduler_core.admission.validation.statuses import status_problems
 from scheduler_core.admission.validation.structure import structural_problems
 from scheduler_core.admission.validation.updates import change_problems
+from scheduler_core.api.kept import KEPT
 
 __all__ = [
     "create_problems",
@@ -56,7 +58,8 @@ def update_problems(new: Manifest, old: Manifest, kind: str, context: AdmissionC
         problems += change
     if kind not in _UNCHECKED_AGAIN:
         problems += [*_own(new, kind, context, is_new=False)] * (2 if kind in _CHECKED_TWICE else 1)
-    return _that_count([*problems, *change_problems(new, old, kind)], context)
+    changes = kept_change_problems(new, old) if kind in KEPT else change_problems(new, old, kind)
+    return _that_count([*problems, *changes], context)
 
 
 def part_update_problems(new: Manifest, old: Manifest, context: AdmissionContext) -> list[Problem]:
@@ -79,7 +82,7 @@ def _that_count(problems: list[Problem], context: AdmissionContext) -> list[Prob
 def status_update_problems(
     new: Manifest, old: Manifest, kind: str, context: AdmissionContext, *, has_new_metadata: bool
 ) -> list[Problem]:
-    problems = list(status_problems(new, old, kind))
+    problems = list(kept_status_problems(new) if kind in KEPT else status_problems(new, old, kind))
     if kind == "ResourceClaim":
         allows_admin = context.allows_admin_access(old["metadata"].get("namespace", ""))
         problems += claim_status_problems(new["status"], old, allows_admin=allows_admin)
@@ -92,6 +95,8 @@ def status_update_problems(
 def _own(manifest: Manifest, kind: str, context: AdmissionContext, *, is_new: bool) -> Iterator[Problem]:
     if kind == "Pod":
         yield from pod_problems(manifest, is_new=is_new)
+    elif kind in KEPT:
+        yield from kept_problems(manifest)
     elif kind in _OF_TEMPLATES:
         extra: dict[str, Any] = {"is_new": is_new} if kind == "StatefulSet" else {}
         yield from _OF_TEMPLATES[kind](manifest, **extra)

@@ -13,7 +13,7 @@ from scheduler_core.admission.context import Manifest, Problem, Shown, forbidden
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import NameProblems, named
 from scheduler_core.api.go_values import quoted
-from scheduler_core.api.manifests import KINDS
+from scheduler_core.api.manifests import CLASSES
 from scheduler_core.api.schema import json_text
 
 _NAMES: Final[dict[str, NameProblems]] = {
@@ -21,6 +21,11 @@ _NAMES: Final[dict[str, NameProblems]] = {
     "Service": formats.dns_1035,
     "PodDisruptionBudget": formats.path_segment,
     "Event": formats.path_segment,
+    "Role": formats.path_segment,
+    "RoleBinding": formats.path_segment,
+    "ClusterRole": formats.path_segment,
+    "ClusterRoleBinding": formats.path_segment,
+    "CertificateSigningRequest": formats.path_segment,
 }
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE: Final = (
@@ -44,7 +49,7 @@ def metadata_problems(manifest: Manifest, kind: str, *, any_name: bool = False) 
     else:
         yield from named("metadata.name", name, check(name))
     namespace = metadata.get("namespace")
-    if not KINDS[kind].namespaced:
+    if not CLASSES[kind].namespaced:
         if namespace:
             yield forbidden("metadata.namespace", "not allowed on this type")
     elif not namespace:

@@ -11,7 +11,7 @@ from scheduler_core.admission.context import Manifest, Problem, invalid, require
 from scheduler_core.admission.validation import formats
 from scheduler_core.admission.validation.formats import NOT_NEGATIVE, named
 from scheduler_core.admission.validation.metadata import name_problems
-from scheduler_core.api.manifests import KINDS
+from scheduler_core.api.manifests import CLASSES
 from scheduler_core.api.quantity import parse
 
 
@@ -38,7 +38,7 @@ def _names(metadata: Manifest, kind: str) -> Iterator[Problem]:
         yield required("metadata.name", "name or generateName is required")
     else:
         yield from named("metadata.name", name, name_problems(kind, name))
-    if not KINDS[kind].namespaced:
+    if not CLASSES[kind].namespaced:
         if namespace:
             yield invalid("metadata.namespace", namespace, "not allowed on this type")
     elif not namespace:

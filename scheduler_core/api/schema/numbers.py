@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from scheduler_core.api.schema.types import kept_types
+
 # Where a field stands: its number, or the numbers of the messages it is inside of and its own.
 Place = tuple[int, ...]
 
@@ -30,4 +32,6 @@ def _numbers() -> dict[str, dict[str, Place]]:
         for word in words:
             name, _, numbers = word.partition("=")
             places[name] = tuple(map(int, numbers.split(".")))
+    for name, type_ in kept_types().items():
+        types[name] = {one.name: tuple(map(int, one.number.split("."))) for one in type_.fields.values() if one.number}
     return types

@@ -1,4 +1,4 @@
-"""The types of `fields.txt`: which fields a part of a manifest has, and how each is written.
+"""The types of `fields.txt` and `kept.txt`: which fields a part of a manifest has, and how each is written.
 
 Source: kubernetes v1.34.1, staging/src/k8s.io/{api,apimachinery}: the tags of the Go types.
 """
@@ -28,7 +28,16 @@ _PACKAGES: Final = {
     "discovery.k8s.io/v1": "discovery",
     "authentication.k8s.io/v1": "authentication",
     "authorization.k8s.io/v1": "authorization",
+    "rbac.authorization.k8s.io/v1": "rbac",
+    "networking.k8s.io/v1": "networking",
+    "autoscaling/v2": "autoscalingv2",
+    "admissionregistration.k8s.io/v1": "admissionregistration",
+    "certificates.k8s.io/v1": "certificates",
+    "flowcontrol.apiserver.k8s.io/v1": "flowcontrol",
+    "apiregistration.k8s.io/v1": "apiregistration",
 }
+# By package: the name that Go's package of the version has, where it is not v1.
+_GO_PACKAGES: Final = {"autoscalingv2": "v2"}
 _GO_NAMES: Final = {
     "quantity": "resource.Quantity",
     "time": "v1.Time",
@@ -47,6 +56,7 @@ class Field:
     """One field. `shape` is what is left of its type without pointer: a scalar, a type's name, `[]x` or `{}x`.
 
     `merge_key` is empty where a merged list holds plain values; `keys` are those of a list that apply treats as a map.
+    Of kinds that are kept only: whether it `is_required`, the values of its `enum`, and its `number` in protobuf.
     """
 
     name: str
@@ -60,6 +70,9 @@ class Field:
     retains_keys: bool
     treatment: str
     keys: tuple[str, ...]
+    is_required: bool = False
+    enum: tuple[str, ...] = ()
+    number: str = ""
 
     @property
     def item(self) -> str:
@@ -95,11 +108,30 @@ def type_names() -> tuple[str, ...]:
     return tuple(_types())
 
 
+def fully_listed() -> frozenset[str]:
+    """The names of the types of `fields.txt`."""
+    return frozenset(_read("fields.txt"))
+
+
+def kept_types() -> dict[str, Type]:
+    """The types of `kept.txt`, by name."""
+    return {name: type_ for name, type_ in _types().items() if name.partition(".")[0] in _KEPT_PACKAGES}
+
+
+_KEPT_PACKAGES: Final = frozenset(
+    {"rbac", "networking", "autoscalingv2", "admissionregistration", "certificates", "flowcontrol", "apiregistration"}
+)
+
+
 @lru_cache(maxsize=1)
 def _types() -> dict[str, Type]:
+    return _read("fields.txt") | _read("kept.txt")
+
+
+def _read(file: str) -> dict[str, Type]:
     types: dict[str, Type] = {}
     fields: dict[str, Field] = {}
-    for line in (Path(__file__).parent / "fields.txt").read_text(encoding="utf-8").splitlines():
+    for line in (Path(__file__).parent / file).read_text(encoding="utf-8").splitlines():
         if line.startswith("  "):
             field = _field(line.split())
             fields[field.name] = field
@@ -116,6 +148,8 @@ def _field(words: list[str]) -> Field:
     shape, _, named = plain.partition(":")
     merged = next((word for word in rest if word.startswith("merge")), "")
     treatment = next((word for word in rest if word.partition(":")[0] in ("atomic", "set", "map", "granular")), "")
+    enum = next((word.removeprefix("enum:") for word in rest if word.startswith("enum:")), "")
+    is_required = "required" in rest or not (name.endswith("?") or "optional" in rest)
     return Field(
         name=name.rstrip("?"),
         shape=shape,
@@ -128,6 +162,9 @@ def _field(words: list[str]) -> Field:
         retains_keys="retainKeys" in rest,
         treatment=treatment.partition(":")[0],
         keys=tuple(filter(None, treatment.partition(":")[2].split(","))),
+        is_required=is_required,
+        enum=tuple(enum.replace("_", " ").split("|")) if enum else (),
+        number=next((word[1:] for word in rest if word.startswith("#")), ""),
     )
 
 
@@ -141,4 +178,5 @@ def _go_name(shape: str, named: str) -> str:
         return "map[string]" + _go_name(shape[2:], "")
     if shape in _GO_NAMES:
         return _GO_NAMES[shape]
-    return f"v1.{shape.rpartition('.')[2]}" if "." in shape else shape
+    package, _, name = shape.partition(".")
+    return f"{_GO_PACKAGES.get(package, 'v1')}.{name}" if name else shape

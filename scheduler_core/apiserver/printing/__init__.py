@@ -10,6 +10,7 @@ from typing import Final
 from scheduler_core.apiserver.printing import (
     configuration,
     devices,
+    kept,
     network,
     nodes,
     pods,
@@ -28,6 +29,7 @@ PRINTED: Final[dict[str, Printed]] = {
     **network.PRINTED,
     **configuration.PRINTED,
     **devices.PRINTED,
+    **kept.PRINTED,
 }
 # What kinds without columns of their own have.
 PLAIN: Final[Printed] = ("Name|Created At:date", created)

@@ -13,6 +13,7 @@ from scheduler_core.api.quantity import parse
 from scheduler_core.api.syntax import label_problems
 from scheduler_core.apiserver.store import Stored
 from scheduler_core.apiserver.warnings.addresses import address_warnings, network_warnings
+from scheduler_core.apiserver.warnings.kept import NOT_ACTED_BY
 from scheduler_core.apiserver.warnings.node_labels import label_warnings, message_of_label, term_warnings
 from scheduler_core.apiserver.warnings.pods import REMOVED_VOLUMES, app_armor_warnings, pod_warnings
 
@@ -46,6 +47,8 @@ def object_warnings(new: Stored, old: Stored | None, subresource: str = "") -> t
     kind = new["kind"]
     if subresource == "status":
         return tuple(_STATUS_CHECKS[kind](new)) if kind in _STATUS_CHECKS else ()
+    if kind in NOT_ACTED_BY:
+        return (f"{kind} {new['metadata']['name']} is {NOT_ACTED_BY[kind]}",)
     check = _CHECKS.get(kind)
     return tuple(check(new, old)) if check is not None and not subresource else ()
 

@@ -114,8 +114,8 @@ def test_template_that_is_no_object_is_named() -> None:
 
 
 def test_decode_says_which_kinds_it_knows() -> None:
-    with pytest.raises(ManifestError, match="Ingress is not understood; expected one of CSIDriver, .*VolumeAttachment"):
-        decode({"apiVersion": "v1", "kind": "Ingress"})
+    with pytest.raises(ManifestError, match="Otter is not understood; expected one of APIService, .*VolumeAttachment"):
+        decode({"apiVersion": "v1", "kind": "Otter"})
 
 
 def test_items_of_a_typed_list_need_no_kind() -> None:

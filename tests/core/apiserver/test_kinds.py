@@ -12,11 +12,15 @@ WITHOUT_STATUS = {
     "PriorityClass", "RuntimeClass", "LimitRange", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity",
     "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "ResourceClass", "Lease", "Event", "ConfigMap", "Secret",
     "ServiceAccount", "Endpoints", "EndpointSlice", "ControllerRevision", "PodTemplate", "VolumeAttributesClass",
+    "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "IngressClass", "NetworkPolicy", "IPAddress",
+    "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicyBinding",
 }  # fmt: skip
 WITH_SCALE = {"ReplicationController", "ReplicaSet", "StatefulSet", "Deployment"}
 WITH_GENERATION = WITH_SCALE | {
     "PriorityClass", "Pod", "PodDisruptionBudget", "DaemonSet", "Job", "ResourceSlice", "DeviceClass", "CronJob",
-    "EndpointSlice", "PodTemplate",
+    "EndpointSlice", "PodTemplate", "Ingress", "IngressClass", "NetworkPolicy", "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "FlowSchema",
+    "PriorityLevelConfiguration",
 }  # fmt: skip
 # DELETE answers with the object: the kinds whose registry asks for it.
 ANSWERS_DELETED = {

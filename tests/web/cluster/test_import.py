@@ -273,14 +273,30 @@ def test_import_counts_kinds_that_are_not_understood(cluster: Cluster) -> None:
     ]
 
 
+def test_kinds_that_scheduling_does_not_read_are_kept(cluster: Cluster) -> None:
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "system:otters", "uid": "u-1", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "rules": [{"verbs": ["get"], "resources": ["pods"], "apiGroups": [""]}],
+    }
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "all"}}
+    report = upload(logged_in(), cluster, items(pod(), role, policy)).json()["report"]
+    assert report["kinds"]["ClusterRole"] == report["kinds"]["NetworkPolicy"] == {"created": 1}
+    stored = {row.kind: row.manifest for row in ApiObject.objects.filter(cluster=cluster)}
+    assert stored["ClusterRole"]["metadata"]["name"] == "system:otters"
+    assert stored["NetworkPolicy"]["spec"]["policyTypes"] == ["Ingress"]
+    broken = {**role, "rules": "all"}
+    assert upload(logged_in(), cluster, items(broken)).status_code == 422
+
+
 @cases(
     "api_version, kind, reason, note",
     ("an older version", "policy/v1beta1", "PodDisruptionBudget", "unknown_version",
      "version not read: policy/v1beta1 PodDisruptionBudget (1; write policy/v1)"),
     ("a former group", "extensions/v1beta1", "Deployment", "unknown_version",
      "version not read: extensions/v1beta1 Deployment (1; write apps/v1)"),
-    ("a kind that is not read", "networking.k8s.io/v1", "Ingress", "not_read",
-     "not read by the scheduler: Ingress (1)"),
+    ("a kind that is not read", "v1", "ComponentStatus", "not_read", "not read by the scheduler: ComponentStatus (1)"),
     ("a kind of others", "monitoring.coreos.com/v1", "ServiceMonitor", "unknown_kind",
      "unknown kind: monitoring.coreos.com/v1 ServiceMonitor (1)"),
     ("a confidential kind", "v1", "Secret", "confidential", "never imported: Secret (1)"),

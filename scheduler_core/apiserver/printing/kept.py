@@ -1,0 +1,233 @@
+"""Kinds that scheduling does not read.
+
+Source: kubernetes v1.34.1, pkg/printers/internalversion/printers.go and kube-aggregator, pkg/registry/apiservice/etcd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from scheduler_core.api.quantity import parse
+from scheduler_core.apiserver.printing.texts import (
+    NONE,
+    UNKNOWN,
+    UNSET,
+    Cells,
+    Manifest,
+    Printed,
+    age_of,
+    created,
+    duration,
+    name_of,
+    part,
+)
+
+_MOST_METRICS: Final = 2
+
+
+def _binding(manifest: Manifest, now: int) -> Cells:
+    role = manifest["roleRef"]
+    by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
+    for subject in manifest.get("subjects") or ():
+        name = subject["name"]
+        if subject["kind"] == "ServiceAccount":
+            name = f"{subject.get('namespace', '')}/{name}"
+        by_kind.setdefault(subject["kind"], []).append(name)
+    users, groups, accounts = (", ".join(by_kind[kind]) for kind in ("User", "Group", "ServiceAccount"))
+    return [name_of(manifest), f"{role['kind']}/{role['name']}", age_of(manifest, now), users, groups, accounts]
+
+
+def _ingress(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
+    shown = ",".join(hosts[:3]) + (f" + {len(hosts) - 3} more..." if len(hosts) > 3 else "")
+    ports = "80, 443" if spec.get("tls") else "80"
+    points = part(part(manifest, "status"), "loadBalancer").get("ingress") or ()
+    addresses = ",".join(filter(None, (point.get("ip") or point.get("hostname") for point in points)))
+    kind = spec.get("ingressClassName") or NONE
+    return [name_of(manifest), kind, shown or "*", addresses, ports, age_of(manifest, now)]
+
+
+def _ingress_class(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    given, shown = spec.get("parameters"), NONE
+    if given:
+        group = f".{given['apiGroup']}" if given.get("apiGroup") else ""
+        shown = f"{given['kind']}{group}/{given['name']}"
+    return [name_of(manifest), spec.get("controller", ""), shown, age_of(manifest, now)]
+
+
+def _network_policy(manifest: Manifest, now: int) -> Cells:
+    selector = part(part(manifest, "spec"), "podSelector")
+    terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
+    terms += map(_requirement, selector.get("matchExpressions") or ())
+    return [name_of(manifest), ",".join(terms) or NONE, age_of(manifest, now)]
+
+
+def _requirement(one: Manifest) -> str:
+    key, values = one.get("key", ""), ",".join(sorted(one.get("values") or ()))
+    match one.get("operator"):
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "DoesNotExist":
+            return f"!{key}"
+    return str(key)
+
+
+def _ip_address(manifest: Manifest, now: int) -> Cells:
+    parent = part(part(manifest, "spec"), "parentRef")
+    places = [parent.get(name) for name in ("resource", "group", "namespace", "name")]
+    resource, group, namespace, name = (place or "" for place in places)
+    shown = "/".join(filter(None, (f"{resource}.{group}" if group else resource, namespace, name)))
+    return [name_of(manifest), shown, age_of(manifest, now)]
+
+
+def _service_cidr(manifest: Manifest, now: int) -> Cells:
+    return [name_of(manifest), ",".join(part(manifest, "spec").get("cidrs") or ()), age_of(manifest, now)]
+
+
+def _autoscaler(manifest: Manifest, now: int) -> Cells:
+    spec, status = part(manifest, "spec"), part(manifest, "status")
+    target = spec["scaleTargetRef"]
+    minimum = UNSET if spec.get("minReplicas") is None else str(spec["minReplicas"])
+    return [
+        name_of(manifest), f"{target['kind']}/{target['name']}", _metrics(spec, status), minimum, spec["maxReplicas"],
+        status.get("currentReplicas", 0), age_of(manifest, now),
+    ]  # fmt: skip
+
+
+def _metrics(spec: Manifest, status: Manifest) -> str:
+    """What is aimed at, and what there is of it."""
+    current = status.get("currentMetrics") or ()
+    texts = [
+        _metric(metric, current[index] if index < len(current) else {})
+        for index, metric in enumerate(spec.get("metrics") or ())
+    ]
+    more = len(texts) - _MOST_METRICS
+    return ", ".join(texts[:_MOST_METRICS]) + (f" + {more} more..." if more > 0 else "") if texts else NONE
+
+
+# Which part of a metric has its target, by its type.
+_SOURCES: Final = {
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+    "Pods": "pods",
+    "Object": "object",
+    "External": "external",
+}
+
+
+def _metric(metric: Manifest, current: Manifest) -> str:
+    name = _SOURCES.get(metric["type"], "")
+    target = part(part(metric, name), "target")
+    now = part(part(current, name), "current")
+    of_resource = name in ("resource", "containerResource")
+    head = f"{part(metric, name).get('name', '')}: " if of_resource else ""
+    if target.get("averageValue") is not None:
+        shown = str(parse(now["averageValue"])) if now.get("averageValue") is not None else UNKNOWN
+        rest = " (avg)" if not of_resource else ""
+        return f"{head}{shown}/{parse(target['averageValue'])}{rest}"
+    if of_resource:
+        used, wanted = now.get("averageUtilization"), target.get("averageUtilization")
+        shown = UNKNOWN if used is None else f"{used}%"
+        return f"{head}{shown}/{'<auto>' if wanted is None else f'{wanted}%'}"
+    if target.get("value") is not None:
+        shown = str(parse(now["value"])) if now.get("value") is not None else UNKNOWN
+        return f"{shown}/{parse(target['value'])}"
+    return f"<unknown type>{UNKNOWN}" if not name else f"{UNKNOWN}/<auto>"
+
+
+def _webhooks(manifest: Manifest, now: int) -> Cells:
+    return [name_of(manifest), len(manifest.get("webhooks") or ()), age_of(manifest, now)]
+
+
+def _policy(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    kind = spec.get("paramKind")
+    shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
+    return [name_of(manifest), len(spec.get("validations") or ()), shown, age_of(manifest, now)]
+
+
+def _policy_binding(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    given, shown = spec.get("paramRef"), UNSET
+    if given:
+        shown = given.get("name") or "*"
+        if given.get("namespace"):
+            shown = f"{given['namespace']}/{shown}"
+    return [name_of(manifest), spec.get("policyName", ""), shown, age_of(manifest, now)]
+
+
+def _signing_request(manifest: Manifest, now: int) -> Cells:
+    spec, status = part(manifest, "spec"), part(manifest, "status")
+    seconds = spec.get("expirationSeconds")
+    kinds = [condition["type"] for condition in status.get("conditions") or ()]
+    told = [name for name in ("Denied", "Approved") if name in kinds][:1] or ["Pending"]
+    told += ["Failed"] * ("Failed" in kinds) + ["Issued"] * bool(status.get("certificate"))
+    asked = NONE if seconds is None else duration(seconds)
+    username = spec.get("username", "")
+    return [name_of(manifest), age_of(manifest, now), spec.get("signerName", ""), username, asked, ",".join(told)]
+
+
+def _flow_schema(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    told = (part(manifest, "status").get("conditions")) or ()
+    dangling = next((one.get("status", "?") for one in told if one.get("type") == "Dangling"), "?")
+    return [
+        name_of(manifest), spec["priorityLevelConfiguration"]["name"], spec["matchingPrecedence"],
+        part(spec, "distinguisherMethod").get("type") or NONE, age_of(manifest, now), dangling,
+    ]  # fmt: skip
+
+
+def _priority_level(manifest: Manifest, now: int) -> Cells:
+    spec = part(manifest, "spec")
+    limits = spec.get("limited") or spec.get("exempt") or {}
+    queuing: dict[str, Any] = dict(part(part(limits, "limitResponse"), "queuing"))
+    shares = limits.get("nominalConcurrencyShares")
+    numbers = [queuing.get(name, NONE) for name in ("queues", "handSize", "queueLengthLimit")]
+    return [name_of(manifest), spec["type"], NONE if shares is None else shares, *numbers, age_of(manifest, now)]
+
+
+def _api_service(manifest: Manifest, now: int) -> Cells:
+    service = part(manifest, "spec").get("service")
+    shown = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+    told = next(_availability(manifest), UNKNOWN)
+    return [name_of(manifest), shown, told, age_of(manifest, now)]
+
+
+def _availability(manifest: Manifest) -> Iterator[str]:
+    for one in part(manifest, "status").get("conditions") or ():
+        if one["type"] == "Available":
+            reason = one.get("reason")
+            yield one["status"] if one["status"] == "True" or not reason else f"{one['status']} ({reason})"
+
+
+_HOOKS: Final = ("Name|Webhooks:integer|Age", _webhooks)
+_BOUND: Final = ("Name|Role|Age|!Users|!Groups|!ServiceAccounts", _binding)
+_ROLE: Final = ("Name|Created At:date", created)
+
+PRINTED: Final[dict[str, Printed]] = {
+    "Role": _ROLE,
+    "ClusterRole": _ROLE,
+    "RoleBinding": _BOUND,
+    "ClusterRoleBinding": _BOUND,
+    "Ingress": ("Name|Class|Hosts|Address|Ports|Age", _ingress),
+    "IngressClass": ("Name|Controller|Parameters|Age", _ingress_class),
+    "NetworkPolicy": ("Name|Pod-Selector|Age", _network_policy),
+    "IPAddress": ("Name|ParentRef|Age", _ip_address),
+    "ServiceCIDR": ("Name|CIDRs|Age", _service_cidr),
+    "HorizontalPodAutoscaler": ("Name|Reference|Targets|MinPods|MaxPods|Replicas|Age", _autoscaler),
+    "MutatingWebhookConfiguration": _HOOKS,
+    "ValidatingWebhookConfiguration": _HOOKS,
+    "ValidatingAdmissionPolicy": ("Name|Validations:integer|ParamKind|Age", _policy),
+    "ValidatingAdmissionPolicyBinding": ("Name|PolicyName|ParamRef|Age", _policy_binding),
+    "CertificateSigningRequest": ("Name|Age|SignerName|Requestor|RequestedDuration|Condition", _signing_request),
+    "FlowSchema": ("Name|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL", _flow_schema),
+    "PriorityLevelConfiguration": (
+        "Name|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age", _priority_level
+    ),
+    "APIService": ("Name|Service|Available|Age", _api_service),
+}  # fmt: skip
