@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import orjson
+import structlog
 from django.db.models import Model, QuerySet
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -21,13 +22,16 @@ from rest_framework.request import Request
 from kschedweb import views
 from kschedweb.cluster import selectors as cluster_selectors
 from kschedweb.common.asking import refuse_given
-from kschedweb.common.errors import NotFoundError
+from kschedweb.common.errors import ClusterGoneError, NotFoundError
 from kschedweb.common.streaming import stream
 from kschedweb.rest import inputs
 from kschedweb.rest.answers import RestView
 from kschedweb.scheduling.past import asking, exporting, renaming
+from kschedweb.scheduling.past.errors import HistoryCutError
 from kschedweb.traces import selectors
 from kschedweb.views import given
+
+log = structlog.get_logger(__name__)
 
 ROWS_AT_ONCE = 500
 builtins_of = partial(msgspec.to_builtins, builtin_types=(datetime,))
@@ -97,7 +101,7 @@ class HistoryExportView(RestView):
         """
         span = {name: str(said) for name, said in given(query).items() if name != "anonymise"}
         plan = asking.export_planned(cluster_id, span)
-        chunks = asking.anonymised(plan) if query.anonymise else exporting.written(plan)
+        chunks = asking.anonymised(plan) if query.anonymise else _as_far_as_it_is(exporting.written(plan), cluster_id)
         cluster = renaming.CLUSTER if query.anonymise else plan.cluster.name
         name = f"{cluster}-{plan.head.end.rv}.{plan.head.end.seq}.history"
         return stream(
@@ -194,3 +198,11 @@ SOURCES: dict[str, Callable[[int, selectors.AttemptFilter], Iterator[list[Row]]]
     "events": _events,
     "moves": _moves,
 }
+
+
+def _as_far_as_it_is(chunks: Iterator[bytes], cluster_id: int) -> Iterator[bytes]:
+    """What is written of a history that goes meanwhile: without its end the file is refused wherever it is opened."""
+    try:
+        yield from chunks
+    except (ClusterGoneError, HistoryCutError) as error:
+        log.info("a history went while it was written into a file", cluster=cluster_id, reason=str(error))

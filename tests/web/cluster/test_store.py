@@ -141,5 +141,5 @@ def test_a_batch_takes_as_many_queries_as_one_request(
     names = [f"p{number}" for number in range(50)]
     server.carry_out([pod(name) for name in names], NOW)
     for some in (names[:1], names[1:]):
-        with django_assert_num_queries(5):  # lock; counter, log, state, wake-up
+        with django_assert_num_queries(4):  # lock; counter and wake-up, log, state
             server.carry_out([Bind(ObjectKey("Pod", "default", name), "n1") for name in some], NOW)
