@@ -93,6 +93,14 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^(.+?)(Add|Update|Delete)$": Worst(whole, ("", "Add", "")),
     r"(?:^|_)([a-z])": Worst(everywhere, ("", "_a", "")),
     r"[-._/]": Worst(everywhere, ("", "-", "")),
+    r"(?!\.\.?\Z)[^/%\0]{1,253}": Worst(whole, ("", "a", "/")),
+    r"\{\{-?\s*(.*?)\s*-?\}\}": Ours("upstream's workloads"),
+    r'json:"(?P<name>[^",]*)(?P<options>[^"]*)"': Ours("upstream's sources"),
+    r'protobuf:"[a-z0-9]+,(?P<number>[\d.]+),': Ours("upstream's sources"),
+    r'patchMergeKey:"(?P<key>[^"]*)"': Ours("upstream's sources"),
+    r'\s+(?P<name>\w+)\s+(?P<type>\w+)?\s*=\s*(?:(?P<cast>\w+)\()?"(?P<value>[^"]*)"\)?': Ours("upstream's sources"),
+    r"//\s*\+(?P<name>[\w:]+)(?:=(?P<value>.*))?$": Ours("upstream's sources"),
+    r'(protobuf:"[a-z0-9]+,)(\d+)': Ours("upstream's sources"),
     r"[+-]?\d+(\.\d*)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+|%)?|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+|v?\d+\.\d+(\.\d+)?"
     r"|v\d+((alpha|beta)\d+)?|\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)"
     r"|([a-z0-9-]+\.)*(kubernetes|k8s|kschedweb)\.io(/[A-Za-z0-9._-]*)?|hugepages-\d+[KMGT]i|": Worst(
