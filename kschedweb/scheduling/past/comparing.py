@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -32,11 +31,9 @@ from scheduler_core.trace import codec, digest
 from scheduler_core.trace.matrix import AttemptMatrix
 
 MOST_TEXT = 200  # of a value that is told
-_ENTRY = ("kind", "pod", "uid", "time", "rv", "step")
 _STORED_OTHERWISE = frozenset({"cluster_id", "best", "matrix", "digest", "node_order"})
 _COLUMNS = tuple(name for name in journal.COMPARED if name not in _STORED_OTHERWISE)
 _PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
-_of_row, _of_made = attrgetter(*_COLUMNS), itemgetter(*(_PLACES[name] for name in _COLUMNS))
 _BEST = AttemptRow._meta.get_field("best")
 
 
@@ -102,11 +99,11 @@ def _differences(
     before: bytes | None,
 ) -> Iterator[tuple[Entry | None, str, _Found]]:
     attempts = effects.attempts
-    now, at_now = step.now_us, moment_of(step.now_us)
+    now = step.now_us
     if len(entries) != step.seq_to - step.seq_from:
         yield None, "", _Found("entries of the engine log", len(entries), step.seq_to - step.seq_from)
-    if step.now != at_now:
-        yield None, "", _Found("time of the step", step.now, at_now)
+    if step.now != moment_of(now):
+        yield None, "", _Found("time of the step", step.now, moment_of(now))
     at, place = 0, 0
     tried: dict[str, int] = {}
     digests: list[tuple[int, bytes]] = []
@@ -128,15 +125,18 @@ def _differences(
                 yield entry, key, found
             place += 1
             tried[uid] = made.attempt
-        columns = kind, key, uid, at_now, step.log_to, step.step
-        stored = entry.kind, entry.pod_key, entry.pod_uid, entry.at, entry.rv, entry.step
-        if stored != columns:
-            for name, recorded, replayed in zip(_ENTRY, stored, columns, strict=True):
-                if recorded != replayed:
-                    yield entry, key, _Found(name, recorded, replayed)
-        if entry.payload != payload:
-            for found in of_payload(entry.payload, payload):
-                yield entry, key, found
+        for name, recorded, replayed in (
+            ("kind", entry.kind, kind),
+            ("pod", entry.pod_key, key),
+            ("uid", entry.pod_uid, uid),
+            ("time", entry.at, moment_of(now)),
+            ("rv", entry.rv, step.log_to),
+            ("step", entry.step, step.step),
+        ):
+            if recorded != replayed:
+                yield entry, key, _Found(name, recorded, replayed)
+        for found in of_payload(entry.payload, payload):
+            yield entry, key, found
         at += 1
     if len(attempts) != step.cycles:
         yield None, "", _Found("cycles", step.cycles, len(attempts))
@@ -202,13 +202,12 @@ def _of_attempt(
     if not repeats:
         places = (entry.seq, step.log_to, step.config_version, step.run, step.step, place)
         columns = adapters.attempt_row(made, places, made_digest)
-        stored, again = _of_row(row), _of_made(columns)
-        if stored != again:  # lists stored as JSON, or a difference
-            for name, recorded, replayed in zip(_COLUMNS, stored, again, strict=True):
-                if name == "amounts" and recorded is None:
-                    continue  # of an earlier release, which kept none
-                if recorded != replayed and recorded != _as_stored(replayed):
-                    yield _Found(name, recorded, replayed)
+        for name in _COLUMNS:
+            recorded, replayed = getattr(row, name), columns[_PLACES[name]]
+            if name == "amounts" and recorded is None:
+                continue  # of an earlier release, which kept none
+            if recorded != replayed and recorded != _as_stored(replayed):
+                yield _Found(name, recorded, replayed)
         best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
         if row.best != best:
             yield _Found("best", row.best, best)
