@@ -38,6 +38,16 @@ def names(answer: Any) -> list[str]:
     return [each["metadata"]["name"] for each in json.loads(answer.body)["items"] if each["metadata"]["name"] != ROOT]
 
 
+def test_past_has_kinds_that_scheduling_does_not_read(served: Served) -> None:
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    body = {"metadata": {"name": "system:otter"}, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/"]}]}
+    made = served.ask("POST", roles, body=json.dumps(body).encode(), Content_Type="application/json")
+    assert made.status == 201 and "grants nothing" in made.headers["warning"]
+    at = position(served)
+    assert served.ask("DELETE", f"{roles}/system:otter").status == 200
+    assert names(served.ask("GET", roles)) == [] and names(served.ask("GET", f"/at/{at}{roles}")) == ["system:otter"]
+
+
 def test_past_is_served_beside_the_present(served: Served) -> None:
     make(served, "a", app="x")
     make(served, "b", app="y")
