@@ -7,6 +7,7 @@ it is heard by the task that it began. The sweep makes good what no message and 
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import threading
@@ -23,7 +24,7 @@ from kschedweb.common.connections import database_parameters, own_pid
 
 log = structlog.get_logger(__name__)
 
-LINGER_SECONDS: Final = 0.5  # longer than `wake.Waking` has no message sent
+LINGER_SECONDS: Final = 0.5
 MOST_SECONDS: Final = 2.0  # after that, other messages of the worker have their turn
 Heard = tuple[str, int]  # channel, cluster
 
@@ -37,24 +38,29 @@ class Hearing:
         self._connection: psycopg.Connection[Any] | None = None
         self._guard = threading.Lock()
         self._is_on = False
+        self._worked_at = -math.inf  # when something was last done, by this task or one before
         self._heard: dict[Heard, None] = {}  # in the order they came
         self._reading, self._writing = os.pipe()
         for end in (self._reading, self._writing):
             os.set_blocking(end, False)
 
-    def serve(self, first: Callable[[], None], run: Callable[[str, int], None]) -> list[Heard]:
-        """Run `first`, then `run` for whatever is heard, until nothing was for a while; what was heard at the last."""
+    def serve(self, first: Callable[[], bool], run: Callable[[str, int], bool]) -> list[Heard]:
+        """Run `first`, then `run` for whatever is heard, until there was nothing to do for a while.
+
+        Both return whether there was something to do: a task whose message comes late, when all is done, ends at once.
+        Returns what was heard at the last.
+        """
         with self._listening() as is_listening:
-            first()
-            started = heard_at = time.monotonic()
+            if first():
+                self._worked_at = time.monotonic()
+            started = time.monotonic()
             while is_listening:
-                now = time.monotonic()
-                left = min(heard_at + LINGER_SECONDS, started + MOST_SECONDS) - now
+                left = min(self._worked_at + LINGER_SECONDS, started + MOST_SECONDS) - time.monotonic()
                 if left <= 0 or not self._wait(left):
                     break
                 for channel, cluster_id in self._take():
-                    run(channel, cluster_id)
-                heard_at = time.monotonic()
+                    if run(channel, cluster_id):
+                        self._worked_at = time.monotonic()
         return self._take()
 
     def tell(self, channel: str, cluster_id: int) -> bool:

@@ -3,20 +3,20 @@
 Messages only wake: the work itself is a row, and the sweep finds what no message told of. So a broker that is away
 is a line in the log, never an error of the request.
 
-Some tasks linger (`hearing`), and hear by notifications what comes soon after the message that began them: they are
-sent a message at once, then one for all that comes within some tenths of a second.
+Some tasks linger (`hearing`), and hear by notifications what comes soon after the message that began them. Of these no
+more than one message for each cluster waits in a queue: whoever writes while one does is seen by the task that it
+begins. Without that limit senders would be quicker than tasks that linger, and what is new would wait behind what has
+been done long ago.
 """
 
-import math
-import threading
-import time
-from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
+import redis
 import structlog
+from django.conf import settings
 from django.db import connection, transaction
 from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from kschedweb.celery import app
 
@@ -28,7 +28,9 @@ LEADERS_CHANNEL = "ksched_leaders"
 BINDINGS_CHANNEL = "ksched_bindings"
 EVICTIONS_CHANNEL = "ksched_evictions"
 
-SOON_SECONDS: Final = 0.4
+# So long is a message believed to wait that no task has taken: it may be lost.
+WAITS_SECONDS: Final = 5
+ANSWER_SECONDS: Final = 2.0  # of Valkey
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +45,7 @@ def send(name: str, *, queue: str | None = None, **kwargs: Any) -> None:
     options = {"queue": queue} if queue else {}
     try:
         app.send_task(name, kwargs=kwargs, **options)
-    except (OperationalError, RedisError, OSError) as error:
+    except (OperationalError, redis.RedisError, OSError) as error:
         log.warning("task not sent, the sweep will find the work", task=name, error=str(error))
 
 
@@ -51,55 +53,39 @@ def leader(cluster_id: int) -> None:
     """Have the cluster's leader look at it now, though nothing was written to a log of its."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [LEADERS_CHANNEL, str(cluster_id)])
-    WAKING.wake("scheduling.ensure_leader", cluster_id)
+    once("scheduling.ensure_leader", cluster_id)
 
 
-def soon_after_commit(name: str, *, cluster_id: int) -> None:
-    """Send a task that lingers when the present transaction has committed, or soon after."""
-    transaction.on_commit(lambda: WAKING.wake(name, cluster_id))
+def once_after_commit(name: str, *, cluster_id: int) -> None:
+    """`once` the present transaction has committed; at once outside of one."""
+    transaction.on_commit(lambda: once(name, cluster_id))
 
 
-class Waking:
-    """Messages to tasks that linger, from any thread.
-
-    What comes soon after a message has one of its own when the time is over: nothing waits for the sweep where nobody
-    can listen.
-    """
-
-    def __init__(
-        self,
-        send: Callable[[str, int], None] = lambda name, cluster_id: send(name, cluster_id=cluster_id),
-        seconds: float = SOON_SECONDS,
-    ) -> None:
-        self._send = send
-        self._seconds = seconds
-        self._guard = threading.Lock()
-        self._sent: dict[tuple[str, int], float] = {}
-        self._waiting: set[tuple[str, int]] = set()
-
-    def wake(self, name: str, cluster_id: int) -> None:
-        """Have the task run for the cluster, now or soon."""
-        task, moment = (name, cluster_id), time.monotonic()
-        with self._guard:
-            if task in self._waiting:
-                return
-            wait = self._sent.get(task, -math.inf) + self._seconds - moment
-            if wait > 0:
-                self._waiting.add(task)
-            else:
-                self._sent[task] = moment
-        if wait > 0:
-            timer = threading.Timer(wait, self._wake_late, task)
-            timer.daemon = True
-            timer.start()
-        else:
-            self._send(*task)
-
-    def _wake_late(self, name: str, cluster_id: int) -> None:
-        with self._guard:
-            self._waiting.discard((name, cluster_id))
-            self._sent[name, cluster_id] = time.monotonic()
-        self._send(name, cluster_id)
+def once(name: str, cluster_id: int) -> None:
+    """Send a task that lingers, unless a message to it waits already."""
+    try:
+        is_first = _valkey().set(_waiting(name, cluster_id), b"", nx=True, ex=WAITS_SECONDS)
+    except (redis.RedisError, OSError) as error:
+        log.warning("task not sent, the sweep will find the work", task=name, error=str(error))
+        return
+    if is_first:
+        send(name, cluster_id=cluster_id)
 
 
-WAKING: Final = Waking()
+def begun(name: str, cluster_id: int) -> None:
+    """The task has been taken from its queue and has read nothing yet: what is written from now on needs another."""
+    try:
+        _valkey().delete(_waiting(name, cluster_id))
+    except (redis.RedisError, OSError) as error:
+        log.warning("messages may be missed, the sweep will find the work", task=name, error=str(error))
+
+
+def _waiting(name: str, cluster_id: int) -> str:
+    return f"ksched:waiting:{name}:{cluster_id}"
+
+
+@cache
+def _valkey() -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
+    )

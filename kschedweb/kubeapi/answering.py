@@ -204,7 +204,7 @@ def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
         try:
             with transaction.atomic():
                 replies = _replies(together, who)
-                wake.soon_after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
+                wake.once_after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
                 if who.lifecycle_mode == LifecycleMode.SIMULATE and any(map(_concerns_controllers, together)):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
             return replies

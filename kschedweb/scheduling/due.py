@@ -1,6 +1,7 @@
-"""Finds clusters with overdue work, from the tables.
+"""Finds clusters with work, from the tables.
 
-The sweep wakes their leaders; an elector stops renewing those whose slices do not run.
+The sweep wakes leaders of what is overdue; an elector stops renewing leases of clusters whose slices do not run; tasks
+that linger begin with what was told while none was under way.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Collection
 from django.db import connection
 
 from kschedweb.cluster.models import Change, Cluster
-from kschedweb.scheduling.models import EngineState
+from kschedweb.common import wake
+from kschedweb.scheduling.choices import WorkStatus
+from kschedweb.scheduling.models import Binding, EngineState, Eviction
 
 
 def overdue(time: str, age: str) -> str:
@@ -46,3 +49,29 @@ def clusters_due(cluster_ids: Collection[int], seconds: float) -> set[int]:
             {"seconds": seconds, "ids": list(cluster_ids)},
         )
         return {cluster_id for (cluster_id,) in cursor.fetchall()}
+
+
+# The engine has not read the log to its end, or a clock that goes by steps has come to what it wants.
+_TOLD_CLUSTERS = f"""
+SELECT c.id FROM {Cluster._meta.db_table} c JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id
+ WHERE c.id = ANY(%s) AND (c.rv > s.rv_seen OR s.next_due_at <= to_timestamp(c.clock_at_us / 1000000.0))
+"""
+
+
+def clusters_told(cluster_ids: Collection[int]) -> list[int]:
+    """Return those of the clusters whose leader is told to look at them."""
+    if not cluster_ids:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_TOLD_CLUSTERS, [list(cluster_ids)])
+        return sorted(cluster_id for (cluster_id,) in cursor.fetchall())
+
+
+def work_pending() -> list[tuple[str, int]]:
+    """Return what steps have ordered and nobody has carried out, as channel and cluster."""
+    kinds = ((wake.BINDINGS_CHANNEL, Binding.objects), (wake.EVICTIONS_CHANNEL, Eviction.objects))
+    return [
+        (channel, cluster_id)
+        for channel, rows in kinds
+        for cluster_id in rows.filter(status=WorkStatus.PENDING).values_list("cluster_id", flat=True).distinct()
+    ]

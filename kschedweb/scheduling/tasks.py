@@ -32,11 +32,13 @@ def slice_run(cluster_id: int) -> None:
 
 @shared_task(name="scheduling.bindings_run", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def bindings_run(cluster_id: int) -> None:
+    wake.begun("scheduling.bindings_run", cluster_id)
     bindings.serve(wake.BINDINGS_CHANNEL, cluster_id)
 
 
 @shared_task(name="scheduling.bindings_evict", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def bindings_evict(cluster_id: int) -> None:
+    wake.begun("scheduling.bindings_evict", cluster_id)
     bindings.serve(wake.EVICTIONS_CHANNEL, cluster_id)
 
 

@@ -91,7 +91,7 @@ def objects_put(*, cluster_id: int, items: Sequence[Item], options: PutOptions, 
         report = objects_put_in_transaction(
             cluster_id=cluster_id, items=items, options=options, actor=actor, now=clock.now_of(cluster_id)
         )
-        wake.soon_after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+        wake.once_after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     return report
 
 

@@ -69,7 +69,7 @@ def requests_carry_out(
         with transaction.atomic():
             server = server_of(cluster_id, actor, keeps_namespaces=keeps_namespaces)
             answers = server.carry_out(requests, now)
-            wake.soon_after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
+            wake.once_after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
     except IntegrityError as error:
         raise ConflictError("another request made one of these objects at the same moment") from error
     return answers

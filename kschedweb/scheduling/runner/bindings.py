@@ -9,6 +9,7 @@ import structlog
 from kschedweb.common import wake
 from kschedweb.common.hearing import Hearing
 from kschedweb.scheduling import services
+from kschedweb.scheduling.due import work_pending
 
 _hearing: Hearing | None = None
 
@@ -20,19 +21,25 @@ def listen() -> None:
 
 
 def serve(channel: str, cluster_id: int) -> None:
-    """Carry out what is pending of the cluster, then what steps of any cluster order, until none does for a while."""
+    """Carry out what is pending, that of the cluster first, then what steps order, until none does for a while."""
     if _hearing is None:
         _run(channel, cluster_id)
         return
-    for late_channel, late in _hearing.serve(lambda: _run(channel, cluster_id), _run):
+
+    def begin() -> bool:
+        worked = _run(channel, cluster_id)
+        # Nobody heard what was ordered between the last task and this one; its message may be the last of many.
+        for missed_channel, missed in work_pending():
+            worked |= _run(missed_channel, missed)
+        return worked
+
+    for late_channel, late in _hearing.serve(begin, _run):
         _run(late_channel, late)
 
 
-def _run(channel: str, cluster_id: int) -> None:
-    if channel == wake.BINDINGS_CHANNEL:
-        bindings_run(cluster_id)
-    else:
-        evictions_run(cluster_id)
+def _run(channel: str, cluster_id: int) -> bool:
+    carry_out = bindings_run if channel == wake.BINDINGS_CHANNEL else evictions_run
+    return carry_out(cluster_id) > 0
 
 
 def bindings_run(cluster_id: int) -> int:
@@ -55,7 +62,7 @@ def _drain_batches(cluster_id: int, carry_out: Callable[..., int]) -> int:
     while claimed := carry_out(cluster_id=cluster_id):
         total += claimed
         # The verdicts are in the log: the engine may go on while the next batch is written.
-        wake.WAKING.wake("scheduling.ensure_leader", cluster_id)
+        wake.once("scheduling.ensure_leader", cluster_id)
         if claimed < services.BATCH:
             break  # what was asked for since has a message of its own
     return total

@@ -15,7 +15,6 @@ from django.conf import settings
 
 from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.extender_http import StepTime
-from kschedweb.common import logs
 from kschedweb.common.collector import settle_after
 from kschedweb.common.memory import trim
 from kschedweb.common.metrics import RECORDER
@@ -29,7 +28,7 @@ from kschedweb.scheduling.checkpoints import (
     checkpoint_store,
     checkpoint_want,
 )
-from kschedweb.scheduling.runner import building, slow_cycles
+from kschedweb.scheduling.runner import attempt_log, building
 from kschedweb.scheduling.runner.cluster_row import ClusterRow, read_row
 from kschedweb.scheduling.runner.keeping import AttemptKeeper
 from kschedweb.scheduling.runner.meter import Meter
@@ -40,7 +39,7 @@ from scheduler_core import build, config
 from scheduler_core.api.sharing import Sharing
 from scheduler_core.api.times import moment_of
 from scheduler_core.model.changes import Change
-from scheduler_core.model.effects import Attempt, Effects, QueueMove
+from scheduler_core.model.effects import Effects, QueueMove
 from scheduler_core.ports import SeededDraws
 from scheduler_core.scheduler import checkpoint, recorded
 from scheduler_core.scheduler.engine import Observer
@@ -64,6 +63,7 @@ class StepOutcome:
     """What came of one step. `due_in` is seconds until the engine wants the next one; None: only when woken.
 
     `asked_seconds` of the step were spent waiting for extenders. `is_stepped`: the cluster's clock waits for the step.
+    `is_idle`: it had nothing to do.
     """
 
     cycles: int
@@ -71,6 +71,7 @@ class StepOutcome:
     due_in: float | None
     asked_seconds: float = 0.0
     is_stepped: bool = False
+    is_idle: bool = False
 
 
 @dataclass
@@ -122,7 +123,7 @@ class EngineHost:
     def _step_once(self) -> StepOutcome:
         row = read_row(self.cluster_id)
         if row.is_mirror and not row.is_synced and self._engine is None:
-            return StepOutcome(0, 0, None)  # it is made of all objects at once when they are here
+            return StepOutcome(0, 0, None, is_idle=True)  # it is made of all objects at once when they are here
         if row.is_mirror and self._sharing is None:
             self._sharing = Sharing()
         if row.config_version not in (self._config_version, self._refused_version):
@@ -133,7 +134,7 @@ class EngineHost:
             row = read_row(self.cluster_id)
         engine = self._engine
         if engine is None:
-            return StepOutcome(0, 0, None)  # until there is another configuration
+            return StepOutcome(0, 0, None, is_idle=True)  # until there is another configuration
         if row.config_version not in (self._config_version, self._refused_version):
             return StepOutcome(0, 0, 0.0)  # another one came while the engine was made
         outcome = self._advance(engine, row)
@@ -157,9 +158,10 @@ class EngineHost:
         # A pod that is ready counts only when the pace allows a cycle; timers go on while paused.
         due = engine.next_due(now) if allowed else engine.next_timer(now)
         if not changes and (due is None or due > now):
-            if log_to > self._rv_seen:
+            if is_passed := log_to > self._rv_seen:
                 self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0)
-            return StepOutcome(0, 0, 0.0 if log_to < row.rv else self._due_in(engine, now, row, row.pace))
+            due_in = 0.0 if log_to < row.rv else self._due_in(engine, now, row, row.pace)
+            return StepOutcome(0, 0, due_in, is_idle=not is_passed)
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
         budget = Budget(max_cycles=allowed, deadline=lambda: self.monotonic() >= ends_at)
@@ -240,7 +242,7 @@ class EngineHost:
             connect_extender=lambda extender: extender_http.connect(extender, self.step_time, self.monotonic),
             recorder=self._meter,
             keeper=self._keeper,
-            log=_engine_log,
+            log=attempt_log.engine_log,
             observer=Observer(is_configured=bool(text)) if is_mirror else None,
         )
 
@@ -360,41 +362,9 @@ class EngineHost:
             epoch=self.epoch,
             seconds=self.monotonic() - started,
         )
-        for attempt in effects.attempts:
-            record = slow_cycles.trace_of(attempt, all_steps=logs.is_shown(4))
-            if record is not None:
-                log.info(record, pod=attempt.pod_key, node=attempt.node_name, attempt=attempt.attempt)
-        if logs.is_shown(2):
-            for attempt in effects.attempts:
-                log_attempt(attempt)
+        attempt_log.attempts_tell(effects.attempts)
 
 
 def moves_queue(effects: Effects) -> bool:
     """Whether the step took a pod out of the scheduling queue or put one there."""
     return bool(effects.attempts) or any(isinstance(move, QueueMove) for move in effects.moves)
-
-
-def log_attempt(attempt: Attempt) -> None:
-    """The result of an attempt, in upstream's words."""
-    fields = {"pod": attempt.pod_key, "attempt": attempt.attempt, "v": 2}
-    if attempt.result == "scheduled":
-        feasible = 0 if attempt.feasible is None else len(attempt.feasible)
-        log.info(
-            "Attempting to bind pod to node",
-            node=attempt.node_name,
-            evaluatedNodes=attempt.evaluated_nodes,
-            feasibleNodes=feasible,
-            **fields,
-        )
-    elif attempt.result == "unschedulable":
-        log.info("Unable to schedule pod; no fit; waiting", err=attempt.message, **fields)
-    else:
-        log.info("Error scheduling pod; retrying", err=attempt.message, result=attempt.result, **fields)
-
-
-def _engine_log(message: str, fields: dict[str, object]) -> None:
-    """What the engine has to say: errors, and details for those who ask for them."""
-    if "err" in fields:
-        log.error(message, **fields)
-    elif logs.is_shown(5):
-        log.info(message, v=5, **fields)

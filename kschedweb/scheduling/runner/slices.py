@@ -24,6 +24,7 @@ from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.hearing import Hearing
 from kschedweb.environment import load as load_environment
 from kschedweb.scheduling import leases
+from kschedweb.scheduling.due import clusters_told
 from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
 from kschedweb.scheduling.leases import FencedOutError
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
@@ -55,31 +56,42 @@ class Worker:
     waiting: set[int] = field(default_factory=set)  # clusters with a slice message under way to this worker
     hearing: Hearing | None = None  # of clusters that are written to; without it each slice has a message
 
-    def ensure_leader(self, cluster_id: int) -> None:
-        """Run a slice here if this worker leads the cluster or may; else send the wish to its leader."""
+    def ensure_leader(self, cluster_id: int) -> bool:
+        """Run a slice here if this worker leads the cluster or may; else send the wish to its leader.
+
+        Returns whether there was something to do here.
+        """
         led = self.elector.claim(cluster_id)
         if led is not None:
-            self.slice(cluster_id)
-            return
+            return self.slice_run(cluster_id)
         view = leases.lease_get(cluster_id=cluster_id)
         if view is not None and view.holder:
             leader = view.holder.partition("/")[0]
             if leader != self.worker_id:
                 wake.send("scheduling.slice_run", queue=OWN_QUEUE + leader, cluster_id=cluster_id)
+        return False
 
-    def slice(self, cluster_id: int) -> None:
-        """Steps until nothing is due or the slice is over, then another slice or a timer."""
+    def slice_run(self, cluster_id: int) -> bool:
+        """The slice that a message asks for; whether there was something to do."""
+        wake.begun("scheduling.ensure_leader", cluster_id)
+        return self.slice(cluster_id)
+
+    def slice(self, cluster_id: int) -> bool:
+        """Steps until nothing is due or the slice is over, then another slice or a timer.
+
+        Returns whether there was something to do, or will be in a moment.
+        """
         with structlog.contextvars.bound_contextvars(cluster=cluster_id):
-            self._slice(cluster_id)
+            return self._slice(cluster_id)
 
-    def _slice(self, cluster_id: int) -> None:
+    def _slice(self, cluster_id: int) -> bool:
         self.waiting.discard(cluster_id)
         # An engine takes memory as its cluster does: those of clusters that are deleted or led elsewhere go.
         for lost in self.hosts.keys() - self.elector.led_clusters():
             del self.hosts[lost]
         led = self.elector.leadership(cluster_id)
         if led is None:
-            return
+            return False
         host = self.hosts.get(cluster_id)
         if host is None or host.epoch != led.epoch:
             # A step may wait for extenders for as long as it may run before the lease is given up.
@@ -89,8 +101,9 @@ class Worker:
         led.ran_at = time.monotonic()
         if led.rests_until > led.ran_at:
             self.elector.timer_set(cluster_id, led.rests_until - led.ran_at)
-            return
+            return True
         ends_at = led.ran_at + SLICE_SECONDS
+        worked = False
         try:
             # The elector may have lost the lease meanwhile.
             while self.elector.leadership(cluster_id) is led:
@@ -98,19 +111,21 @@ class Worker:
                 began = led.busy_since
                 outcome = host.step()
                 led.ran_at, led.busy_since = time.monotonic(), None
+                worked = worked or not outcome.is_idle
                 if outcome.asked_seconds > SHARED_SLICE_SECONDS and len(self.elector.led_clusters()) > 1:
                     led.rests_until = led.ran_at + outcome.asked_seconds
                     self.elector.timer_set(cluster_id, outcome.asked_seconds)
-                    return
+                    break
                 if outcome.due_in is None or outcome.due_in > 0:
                     self.elector.timer_set(cluster_id, _gather(led, outcome, began))
-                    return
+                    break
                 shares = self.waiting or (self.hearing is not None and self.hearing.others(cluster_id))
                 over = ends_at - (SLICE_SECONDS - SHARED_SLICE_SECONDS) if shares else ends_at
                 if time.monotonic() >= over:
                     self.wake(cluster_id)
-                    return
-            self.hosts.pop(cluster_id, None)
+                    break
+            else:
+                self.hosts.pop(cluster_id, None)
         except ClusterGoneError as error:
             log.info("the cluster is gone", cluster=cluster_id, reason=str(error))
             self.elector.drop(cluster_id, is_gone=True)
@@ -125,22 +140,32 @@ class Worker:
             os._exit(EXIT_CORRUPTED)
         finally:
             led.busy_since = None
+        return worked
 
-    def serve(self, cluster_id: int, first: Callable[[int], None]) -> None:
+    def serve(self, cluster_id: int, first: Callable[[int], bool]) -> None:
         """Run `first` for the cluster, then slices of all that are written to, until nothing is for a while."""
         if self.hearing is None:
             first(cluster_id)
             return
-        for _, late in self.hearing.serve(lambda: first(cluster_id), lambda _, heard: self.hear(heard)):
+
+        def begin() -> bool:
+            worked = first(cluster_id)
+            # Nobody heard what was told between the last task and this one; its message may be the last of many.
+            for missed in clusters_told(self.elector.led_clusters()):
+                worked |= self.slice(missed)
+            return worked
+
+        for _, late in self.hearing.serve(begin, lambda _, heard: self.hear(heard)):
             if self.elector.leadership(late) is not None:
                 self.wake(late)
 
-    def hear(self, cluster_id: int) -> None:
+    def hear(self, cluster_id: int) -> bool:
         """A slice of a cluster that was written to: one that this worker leads, or that nobody has led so far."""
         if self.elector.leadership(cluster_id) is not None or (
             self.elector.is_new(cluster_id) and self.elector.claim(cluster_id) is not None
         ):
-            self.slice(cluster_id)
+            return self.slice(cluster_id)
+        return False
 
     def wake(self, cluster_id: int) -> None:
         """Ask for a slice: of the task under way, else by a message on this worker's own queue, which may be lost."""
@@ -202,10 +227,10 @@ def ensure_leader(cluster_id: int) -> None:
 
 def slice_run(cluster_id: int) -> None:
     """A slice of the cluster's loop, if this worker leads it."""
-    _serve(cluster_id, worker().slice)
+    _serve(cluster_id, worker().slice_run)
 
 
-def _serve(cluster_id: int, first: Callable[[int], None]) -> None:
+def _serve(cluster_id: int, first: Callable[[int], bool]) -> None:
     """Absent databases are waited out: the row stays, and the sweep or the elector wakes us again."""
     try:
         worker().serve(cluster_id, first)

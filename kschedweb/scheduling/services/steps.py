@@ -163,9 +163,9 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
             wake.after_commit("scheduling.ensure_leader", cluster_id=cluster_id)
             wake.after_commit("lifecycle.tick", cluster_id=cluster_id)
         if effects.bindings:
-            wake.soon_after_commit("scheduling.bindings_run", cluster_id=cluster_id)
+            wake.once_after_commit("scheduling.bindings_run", cluster_id=cluster_id)
         if effects.evictions:
-            wake.soon_after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
+            wake.once_after_commit("scheduling.bindings_evict", cluster_id=cluster_id)
 
 
 def _verdict_entries(effects: Effects, verdicts: Sequence[PreBindVerdict]) -> Iterator[ChangeEntry]:
