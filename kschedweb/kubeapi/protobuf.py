@@ -20,7 +20,7 @@ import orjson
 from kschedweb.kubeapi.wire import BYTES, VARINT, ProtobufError, Wire, begin, fields, signed, varint
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.schema import Field, Type, type_named, type_of
-from scheduler_core.api.schema.numbers import numbers_of
+from scheduler_core.api.schema.numbers import Place, numbers_of
 
 MAGIC: Final = b"k8s\0"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,20 +89,23 @@ def _fill(content: bytes, into: Manifest, setters: dict[int, Setter], name: str)
 def _setters(type_name: str) -> dict[int, Setter]:
     """How the fields of a message of this type are read, by number."""
     type_ = type_named(type_name)
+    places = numbers_of(type_name)
+    return _nested(
+        {places[name]: _setter(field) for name, field in type_.fields.items() if name in places}, type_.go_name
+    )
+
+
+def _nested(by_place: dict[Place, Setter], name: str) -> dict[int, Setter]:
+    """Setters by the first number of their places; what stands deeper is read by that of the message it is in."""
     setters: dict[int, Setter] = {}
-    inside: dict[int, dict[int, Setter]] = {}
-    for name, place in numbers_of(type_name).items():
-        field = type_.fields.get(name)
-        if field is None:
-            continue
-        setter = _setter(field)
-        if len(place) == 1:
-            setters[place[0]] = setter
+    inside: dict[int, dict[Place, Setter]] = {}
+    for (number, *inner), setter in by_place.items():
+        if inner:
+            inside.setdefault(number, {})[tuple(inner)] = setter
         else:
-            outer, inner = place
-            inside.setdefault(outer, {})[inner] = setter
+            setters[number] = setter
     for number, of_message in inside.items():
-        setters[number] = _inlined(of_message, type_.go_name)
+        setters[number] = _inlined(_nested(of_message, name), name)
     return setters
 
 

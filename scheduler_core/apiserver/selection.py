@@ -238,7 +238,7 @@ def _unescaped(value: str) -> str:
 
 
 def _unknown_field(kind: str, field: str) -> str:
-    if kind in _GENERIC_WORDS:
+    if kind not in _FIELDS:  # the server's own words, where a group has none
         return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
     if kind in _NAMED_WORDS:
         return f'field label "{field}" not supported for {_NAMED_WORDS[kind]}'
@@ -286,7 +286,8 @@ def _number(*path: str) -> Callable[[Stored], str]:
 
 
 _COMMON: Final = ("metadata.name", "metadata.namespace")
-_WITHOUT_NAMESPACE: Final = ("Namespace", "Node", "ResourceSlice")  # other kinds without namespaces have the field
+# Other kinds without namespaces have the field.
+_WITHOUT_NAMESPACE: Final = ("Namespace", "Node", "ResourceSlice", "CertificateSigningRequest")
 _OBJECT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "Pod": (
@@ -300,6 +301,7 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "Service": ("spec.clusterIP", "spec.type"),
     "Secret": ("type",),
     "ResourceSlice": ("spec.nodeName", "spec.driver"),
+    "CertificateSigningRequest": ("spec.signerName",),
     "Event": (
         *(f"involvedObject.{part}" for part in _OBJECT),
         "reason", "reportingComponent", "source", "type",
@@ -321,14 +323,5 @@ _NEW_EVENT_FIELDS: Final = {
     "reportingController": "reportingComponent",
     **{name: name for name in ("reason", "source", "type", *_COMMON)},
 }
-# How the groups word it.
-_GENERIC_WORDS: Final = frozenset(
-    {
-        "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget",
-        "PriorityClass", "RuntimeClass", "Lease", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass",
-        "LimitRange", "ResourceQuota", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "DaemonSet",
-        "Deployment", "ConfigMap", "ServiceAccount", "Endpoints", "EndpointSlice", "CronJob", "ControllerRevision",
-        "ReplicaSet", "PodTemplate", "VolumeAttributesClass",
-    }
-)  # fmt: skip
+# How the group words it.
 _NAMED_WORDS: Final[dict[str, str]] = {"Job": "Job"}

@@ -27,15 +27,18 @@ _MOST_METRICS: Final = 2
 
 
 def _binding(manifest: Manifest, now: int) -> Cells:
-    role = manifest["roleRef"]
     by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
     for subject in manifest.get("subjects") or ():
-        name = subject["name"]
-        if subject["kind"] == "ServiceAccount":
+        kind, name = subject.get("kind", ""), subject.get("name", "")
+        if kind == "ServiceAccount":
             name = f"{subject.get('namespace', '')}/{name}"
-        by_kind.setdefault(subject["kind"], []).append(name)
+        by_kind.setdefault(kind, []).append(name)
     users, groups, accounts = (", ".join(by_kind[kind]) for kind in ("User", "Group", "ServiceAccount"))
-    return [name_of(manifest), f"{role['kind']}/{role['name']}", age_of(manifest, now), users, groups, accounts]
+    return [name_of(manifest), _target(part(manifest, "roleRef")), age_of(manifest, now), users, groups, accounts]
+
+
+def _target(reference: Manifest) -> str:
+    return f"{reference.get('kind', '')}/{reference.get('name', '')}"
 
 
 def _ingress(manifest: Manifest, now: int) -> Cells:
@@ -54,7 +57,7 @@ def _ingress_class(manifest: Manifest, now: int) -> Cells:
     given, shown = spec.get("parameters"), NONE
     if given:
         group = f".{given['apiGroup']}" if given.get("apiGroup") else ""
-        shown = f"{given['kind']}{group}/{given['name']}"
+        shown = f"{given.get('kind', '')}{group}/{given.get('name', '')}"
     return [name_of(manifest), spec.get("controller", ""), shown, age_of(manifest, now)]
 
 
@@ -82,7 +85,7 @@ def _ip_address(manifest: Manifest, now: int) -> Cells:
     places = [parent.get(name) for name in ("resource", "group", "namespace", "name")]
     resource, group, namespace, name = (place or "" for place in places)
     shown = "/".join(filter(None, (f"{resource}.{group}" if group else resource, namespace, name)))
-    return [name_of(manifest), shown, age_of(manifest, now)]
+    return [name_of(manifest), shown or NONE, age_of(manifest, now)]
 
 
 def _service_cidr(manifest: Manifest, now: int) -> Cells:
@@ -91,11 +94,10 @@ def _service_cidr(manifest: Manifest, now: int) -> Cells:
 
 def _autoscaler(manifest: Manifest, now: int) -> Cells:
     spec, status = part(manifest, "spec"), part(manifest, "status")
-    target = spec["scaleTargetRef"]
     minimum = UNSET if spec.get("minReplicas") is None else str(spec["minReplicas"])
     return [
-        name_of(manifest), f"{target['kind']}/{target['name']}", _metrics(spec, status), minimum, spec["maxReplicas"],
-        status.get("currentReplicas", 0), age_of(manifest, now),
+        name_of(manifest), _target(part(spec, "scaleTargetRef")), _metrics(spec, status), minimum,
+        spec.get("maxReplicas", 0), status.get("currentReplicas", 0), age_of(manifest, now),
     ]  # fmt: skip
 
 
@@ -118,26 +120,33 @@ _SOURCES: Final = {
     "Object": "object",
     "External": "external",
 }
+_OF_RESOURCE: Final = ("resource", "containerResource")
 
 
 def _metric(metric: Manifest, current: Manifest) -> str:
-    name = _SOURCES.get(metric["type"], "")
-    target = part(part(metric, name), "target")
-    now = part(part(current, name), "current")
-    of_resource = name in ("resource", "containerResource")
-    head = f"{part(metric, name).get('name', '')}: " if of_resource else ""
-    if target.get("averageValue") is not None:
-        shown = str(parse(now["averageValue"])) if now.get("averageValue") is not None else UNKNOWN
-        rest = " (avg)" if not of_resource else ""
-        return f"{head}{shown}/{parse(target['averageValue'])}{rest}"
-    if of_resource:
-        used, wanted = now.get("averageUtilization"), target.get("averageUtilization")
-        shown = UNKNOWN if used is None else f"{used}%"
-        return f"{head}{shown}/{'<auto>' if wanted is None else f'{wanted}%'}"
-    if target.get("value") is not None:
-        shown = str(parse(now["value"])) if now.get("value") is not None else UNKNOWN
-        return f"{shown}/{parse(target['value'])}"
-    return f"<unknown type>{UNKNOWN}" if not name else f"{UNKNOWN}/<auto>"
+    name = _SOURCES.get(metric.get("type", ""))
+    if name is None:
+        return "<unknown type>"
+    source, told = part(metric, name), part(current, name)
+    target, now = part(source, "target"), part(told, "current")
+    is_average = target.get("averageValue") is not None
+    if name in _OF_RESOURCE:
+        if is_average:
+            shown = f"{_amount(now, 'averageValue') if told else UNKNOWN}/{_amount(target, 'averageValue')}"
+        else:
+            used, wanted = now.get("averageUtilization"), target.get("averageUtilization")
+            shown = f"{UNKNOWN if used is None else f'{used}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
+        return f"{source.get('name', '')}: {shown}"
+    if name == "pods":
+        return f"{_amount(now, 'averageValue') if told else UNKNOWN}/{_amount(target, 'averageValue')}"
+    if is_average:
+        shown = UNKNOWN if now.get("averageValue") is None else _amount(now, "averageValue")
+        return f"{shown}/{_amount(target, 'averageValue')} (avg)"
+    return f"{_amount(now, 'value') if told else UNKNOWN}/{_amount(target, 'value')}"
+
+
+def _amount(of: Manifest, name: str) -> str:
+    return "<nil>" if of.get(name) is None else str(parse(of[name]))
 
 
 def _webhooks(manifest: Manifest, now: int) -> Cells:
@@ -164,12 +173,12 @@ def _policy_binding(manifest: Manifest, now: int) -> Cells:
 def _signing_request(manifest: Manifest, now: int) -> Cells:
     spec, status = part(manifest, "spec"), part(manifest, "status")
     seconds = spec.get("expirationSeconds")
-    kinds = [condition["type"] for condition in status.get("conditions") or ()]
+    kinds = [condition.get("type") for condition in status.get("conditions") or ()]
     told = [name for name in ("Denied", "Approved") if name in kinds][:1] or ["Pending"]
     told += ["Failed"] * ("Failed" in kinds) + ["Issued"] * bool(status.get("certificate"))
     asked = NONE if seconds is None else duration(seconds)
     username = spec.get("username", "")
-    return [name_of(manifest), age_of(manifest, now), spec.get("signerName", ""), username, asked, ",".join(told)]
+    return [name_of(manifest), age_of(manifest, now), spec.get("signerName") or NONE, username, asked, ",".join(told)]
 
 
 def _flow_schema(manifest: Manifest, now: int) -> Cells:
@@ -177,18 +186,18 @@ def _flow_schema(manifest: Manifest, now: int) -> Cells:
     told = (part(manifest, "status").get("conditions")) or ()
     dangling = next((one.get("status", "?") for one in told if one.get("type") == "Dangling"), "?")
     return [
-        name_of(manifest), spec["priorityLevelConfiguration"]["name"], spec["matchingPrecedence"],
+        name_of(manifest), part(spec, "priorityLevelConfiguration").get("name", ""), spec.get("matchingPrecedence", 0),
         part(spec, "distinguisherMethod").get("type") or NONE, age_of(manifest, now), dangling,
     ]  # fmt: skip
 
 
 def _priority_level(manifest: Manifest, now: int) -> Cells:
     spec = part(manifest, "spec")
-    limits = spec.get("limited") or spec.get("exempt") or {}
+    limits = part(spec, "limited")  # an exempt level's are not shown
     queuing: dict[str, Any] = dict(part(part(limits, "limitResponse"), "queuing"))
-    shares = limits.get("nominalConcurrencyShares")
-    numbers = [queuing.get(name, NONE) for name in ("queues", "handSize", "queueLengthLimit")]
-    return [name_of(manifest), spec["type"], NONE if shares is None else shares, *numbers, age_of(manifest, now)]
+    numbers = [limits.get("nominalConcurrencyShares", NONE)]
+    numbers += [queuing.get(name, NONE) for name in ("queues", "handSize", "queueLengthLimit")]
+    return [name_of(manifest), spec.get("type", ""), *numbers, age_of(manifest, now)]
 
 
 def _api_service(manifest: Manifest, now: int) -> Cells:
@@ -200,9 +209,9 @@ def _api_service(manifest: Manifest, now: int) -> Cells:
 
 def _availability(manifest: Manifest) -> Iterator[str]:
     for one in part(manifest, "status").get("conditions") or ():
-        if one["type"] == "Available":
-            reason = one.get("reason")
-            yield one["status"] if one["status"] == "True" or not reason else f"{one['status']} ({reason})"
+        if one.get("type") == "Available":
+            status, reason = one.get("status", ""), one.get("reason")
+            yield status if status == "True" or not reason else f"{status} ({reason})"
 
 
 _HOOKS: Final = ("Name|Webhooks:integer|Age", _webhooks)

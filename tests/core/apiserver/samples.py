@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.apiserver.kinds import KINDS
+from tests.core.apiserver import kept_samples
 
 Manifest = dict[str, Any]
 LABELS = {"app": "web"}
@@ -73,6 +74,7 @@ OBJECTS: dict[str, Manifest] = {
         "reason": "Started",
         "lastTimestamp": "2020-01-01T00:00:05Z",
     },
+    **{kind: parts for kind, (parts, _) in kept_samples.OBJECTS.items()},
 }  # fmt: skip
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api.kept import KEPT
 from scheduler_core.api.times import microseconds
 from scheduler_core.apiserver.printing import PRINTED, cells
-from scheduler_core.apiserver.printing.texts import age, duration
+from scheduler_core.apiserver.printing.texts import NONE, age, duration
 from scheduler_core.apiserver.tables import columns
 from tests.cases import cases
 from tests.core.apiserver.asking import NOW
@@ -37,6 +38,17 @@ def test_cells_of_every_kind_are_as_many_as_its_columns(kind: str) -> None:
     if kind == "Secret":
         manifest |= {"type": "Opaque", "data": {"a": "", "b": ""}}
     assert len(cells(manifest, NOW)) == len(columns(kind))
+
+
+def test_what_a_kept_object_does_not_say_is_empty() -> None:
+    assert [kind for kind in KEPT if len(cells(obj(kind), NOW)) != len(columns(kind))] == []
+    assert shown("RoleBinding", "Role", "Users") == ["/", ""]
+    assert shown("HorizontalPodAutoscaler", "Reference", "Targets", "MinPods", "MaxPods") == ["/", NONE, "<unset>", 0]
+    assert shown("FlowSchema", "PriorityLevel", "MatchingPrecedence", "MissingPL") == ["", 0, "?"]
+    assert shown("IPAddress", "ParentRef") + shown("CertificateSigningRequest", "SignerName") == [NONE, NONE]
+    conditions: Manifest = {"status": {"conditions": [{}]}}
+    assert shown("APIService", "Available", **conditions) == ["<unknown>"]
+    assert shown("CertificateSigningRequest", "Condition", **conditions) == ["Pending"]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +200,26 @@ def test_pod_shows_its_first_address_and_how_many_readiness_gates_are_met() -> N
         ("Job", {"metadata": {"deletionTimestamp": CREATED}, "spec": {}}, {"Status": "Terminating"}),
         ("Job", {"spec": {}, "status": {"startTime": CREATED, "conditions": [{"type": "Suspended", "status": "True"}]}},
          {"Status": "Suspended", "Duration": "60s"}),
+        *(
+            ("HorizontalPodAutoscaler", {"spec": {"metrics": [metric]}, "status": {"currentMetrics": current}},
+             {"Targets": targets})
+            for metric, current, targets in (
+                ({"type": "Odd"}, [], "<unknown type>"),
+                ({"type": "Pods", "pods": {"target": {"averageValue": "10"}}}, [], "<unknown>/10"),
+                ({"type": "Pods", "pods": {"target": {"averageValue": "10"}}},
+                 [{"pods": {"current": {"averageValue": "500m"}}}], "500m/10"),
+                ({"type": "External", "external": {"target": {"averageValue": "1k"}}},
+                 [{"external": {"current": {"value": "3"}}}], "<unknown>/1k (avg)"),
+                ({"type": "Object", "object": {"target": {"value": "2"}}},
+                 [{"object": {"current": {"value": "3"}}}], "3/2"),
+                ({"type": "Resource", "resource": {"name": "memory", "target": {"averageValue": "1Gi"}}}, [],
+                 "memory: <unknown>/1Gi"),
+                ({"type": "ContainerResource", "containerResource": {"name": "cpu", "target": {}}},
+                 [{"containerResource": {"current": {"averageUtilization": 7}}}], "cpu: 7%/<auto>"),
+            )
+        ),
+        ("PriorityLevelConfiguration", {"spec": {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0}}},
+         {"Type": "Exempt", "NominalConcurrencyShares": "<none>"}),
         ("CronJob", {"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {}}, "suspend": False},
                      "status": {"active": [{}, {}], "lastScheduleTime": CREATED}},
          {"Suspend": "False", "Active": 2, "Last Schedule": "60s", "Timezone": "<none>"}),

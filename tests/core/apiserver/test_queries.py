@@ -116,6 +116,7 @@ FIELDS = {
     "Service": ("spec.clusterIP", "spec.type"),
     "Job": ("status.successful",),
     "ResourceSlice": ("spec.nodeName", "spec.driver"),
+    "CertificateSigningRequest": ("spec.signerName",),
     "Event": (
         "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
         "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
@@ -136,7 +137,7 @@ def test_fields_by_which_a_kind_can_be_selected(kind: str) -> None:
     with pytest.raises(SelectionError) as refused:
         field_terms(kind, "name=x")
     assert str(refused.value) == message
-    if kind in ("Node", "Namespace", "ResourceSlice"):
+    if kind in ("Node", "Namespace", "ResourceSlice", "CertificateSigningRequest"):
         with pytest.raises(SelectionError):
             field_terms(kind, f"{NAMESPACE}=x")
     else:

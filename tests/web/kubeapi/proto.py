@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from scheduler_core.api.schema import Field, type_named, type_of
-from scheduler_core.api.schema.numbers import numbers_of
+from scheduler_core.api.schema.numbers import Place, numbers_of
 
 Manifest = dict[str, Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,18 +29,18 @@ def envelope(version: str, kind: str, raw: bytes) -> bytes:
 
 def message(manifest: Manifest, type_name: str) -> bytes:
     """A part of a manifest as the message of its type."""
-    numbers, written = numbers_of(type_name), b""
-    inside: dict[int, bytes] = {}
+    numbers = numbers_of(type_name)
+    inside: dict[Place, bytes] = {(): b""}  # by the numbers of the messages it stands in
     for name, field in type_named(type_name).fields.items():
         if name not in manifest:
             continue
         *outer, number = numbers[name]
-        content = _field(number, field, manifest[name])
-        if outer:
-            inside[outer[0]] = inside.get(outer[0], b"") + content
-        else:
-            written += content
-    return written + b"".join(_chunk(number, content) for number, content in inside.items())
+        inside[tuple(outer)] = inside.get(tuple(outer), b"") + _field(number, field, manifest[name])
+    while deepest := max(inside, key=len):
+        *around, number = deepest
+        content = _chunk(number, inside.pop(deepest))
+        inside[tuple(around)] = inside.get(tuple(around), b"") + content
+    return inside[()]
 
 
 def varint(value: int) -> bytes:
