@@ -157,11 +157,10 @@ class EngineHost:
             engine.engine.observer.compares = row.is_synced
         # A pod that is ready counts only when the pace allows a cycle; timers go on while paused.
         due = engine.next_due(now) if allowed else engine.next_timer(now)
-        if not changes and (due is None or due > now):
-            if is_passed := log_to > self._rv_seen:
-                self._commit(StepKind.APPLY, Effects(), now, log_to, 0, 0)
+        # What is recorded is a step of the engine, even if nothing in the log concerns it: its flushes have run then.
+        if log_to == self._rv_seen and not changes and (due is None or due > now):
             due_in = 0.0 if log_to < row.rv else self._due_in(engine, now, row, row.pace)
-            return StepOutcome(0, 0, due_in, is_idle=not is_passed)
+            return StepOutcome(0, 0, due_in, is_idle=True)
         started = self.monotonic()
         ends_at = started + STEP_SECONDS
         budget = Budget(max_cycles=allowed, deadline=lambda: self.monotonic() >= ends_at)

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 
 from kschedweb.cluster import extender_http, runner
 from kschedweb.cluster.models import Cluster, Import
 from kschedweb.cluster.services import scheduler_config_set
+from kschedweb.cluster.services.clusters import record_setting
 from kschedweb.common import packing
 from kschedweb.mirror.forking import cluster_fork
 from kschedweb.scheduling import checkpoints
@@ -25,6 +26,8 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.errors import ExtenderError
+from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US
+from scheduler_core.queue.scheduling_queue import LEFTOVER_FLUSH_INTERVAL_US
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
@@ -203,6 +206,25 @@ def test_steps_without_entries_after_the_cut_stay(cluster: Cluster) -> None:
     cluster.refresh_from_db()
     with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
         assert found.scheduler is not None
+
+
+def test_step_that_takes_in_only_what_concerns_no_scheduling_is_made_again_as_it_went(cluster: Cluster) -> None:
+    """Steps of the engine run the flush of what waits too long: what is recorded as one has to have been one."""
+    base = 1_800_000_000 * SECOND_US
+    assert base % LEFTOVER_FLUSH_INTERVAL_US == 0
+    host = lead(cluster)
+    host.clock_us = lambda: base + 6 * SECOND_US
+    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("big").req(cpu="9"))
+    settle(settle(host))  # its status is a change too
+    # Between two flushes, when the pod has waited long enough for the next one.
+    host.clock_us = lambda: base + 7 * SECOND_US + MAX_IN_UNSCHEDULABLE_US
+    before = EngineStep.objects.filter(cluster=cluster).count()
+    with transaction.atomic():
+        record_setting(cluster, "somebody")
+    settle(host)
+    assert EngineStep.objects.filter(cluster=cluster).count() > before
+    replay = replayed(cluster)
+    assert (replay.difference, replay.unproven) == (None, 0)
 
 
 def test_attempts_that_got_devices_are_identical(cluster: Cluster) -> None:
