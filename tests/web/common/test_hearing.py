@@ -43,12 +43,13 @@ def test_what_others_commit_in_a_task_is_run_by_it(
     monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
     ran: list[tuple[str, int]] = []
 
-    def first() -> None:
+    def first() -> bool:
         _notify(elsewhere, CHANNEL, 1)
         with connection.cursor() as cursor:
             _notify(cursor, CHANNEL, 2)  # its own: what it wrote it knows
+        return True
 
-    def run(channel: str, cluster_id: int) -> None:
+    def run(channel: str, cluster_id: int) -> bool:
         ran.append((channel, cluster_id))
         if len(ran) == 1:
             _notify(elsewhere, OTHER, 3)
@@ -56,6 +57,7 @@ def test_what_others_commit_in_a_task_is_run_by_it(
             assert hearing.tell(CHANNEL, 4)
         else:
             monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+        return True
 
     assert hearing.serve(first, run) == []
     assert ran == [(CHANNEL, 1), (OTHER, 3), (CHANNEL, 4)]
@@ -66,33 +68,80 @@ def test_a_task_that_waits_is_woken_by_another_thread(hearing: Hearing, monkeypa
     monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
     ran: list[int] = []
 
-    def run(_: str, cluster_id: int) -> None:
+    waker = threading.Timer(0.05, lambda: hearing.tell(CHANNEL, 5))
+
+    def first() -> bool:
+        waker.start()
+        return True
+
+    def run(_: str, cluster_id: int) -> bool:
         ran.append(cluster_id)
         monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+        return True
 
-    waker = threading.Timer(0.05, lambda: hearing.tell(CHANNEL, 5))
-    hearing.serve(waker.start, run)
+    hearing.serve(first, run)
     waker.join()
     assert ran == [5]
 
 
 def test_nobody_is_told_when_no_task_is_under_way(hearing: Hearing) -> None:
     assert not hearing.tell(CHANNEL, 1)
-    hearing.serve(lambda: None, _never)
+    hearing.serve(lambda: False, _never)
     assert not hearing.tell(CHANNEL, 1)
+
+
+def test_task_whose_message_comes_late_ends_at_once(
+    hearing: Hearing, elsewhere: psycopg.Connection[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It found nothing to do, and nothing was done shortly before; soon after something was, it lingers."""
+    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
+
+    def late() -> bool:
+        _notify(elsewhere, CHANNEL, 8)
+        return False
+
+    assert hearing.serve(late, _never) == [(CHANNEL, 8)], "whoever told is not forgotten"
+    ran: list[int] = []
+
+    def first() -> bool:
+        _notify(elsewhere, CHANNEL, 1)
+        monkeypatch.setattr(hearings, "MOST_SECONDS", 0.0)  # other messages have their turn
+        return True
+
+    assert hearing.serve(first, _never) == [(CHANNEL, 1)]
+    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
+
+    def next_one() -> bool:
+        _notify(elsewhere, CHANNEL, 2)
+        return False
+
+    def last(_: str, cluster_id: int) -> bool:
+        ran.append(cluster_id)
+        monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+        return False
+
+    assert hearing.serve(next_one, last) == []
+    assert ran == [2]
 
 
 def test_what_is_heard_at_the_very_end_is_given_back(
     hearing: Hearing, elsewhere: psycopg.Connection[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hearings, "LINGER_SECONDS", -1.0)
-    assert hearing.serve(lambda: _notify(elsewhere, CHANNEL, 6), _never) == [(CHANNEL, 6)]
+
+    def first() -> bool:
+        _notify(elsewhere, CHANNEL, 6)
+        return True
+
+    assert hearing.serve(first, _never) == [(CHANNEL, 6)]
 
 
 def test_others_are_those_of_other_clusters(hearing: Hearing, elsewhere: psycopg.Connection[object]) -> None:
     seen: list[bool] = []
 
-    def first() -> None:
+    def first() -> bool:
         seen.append(hearing.others(1))
         _notify(elsewhere, CHANNEL, 1)
         seen.append(hearing.others(1))
@@ -100,9 +149,15 @@ def test_others_are_those_of_other_clusters(hearing: Hearing, elsewhere: psycopg
         while not hearing.others(1):
             pass
         seen.append(True)
+        return True
 
     ran: list[int] = []
-    hearing.serve(first, lambda _, cluster_id: ran.append(cluster_id))
+
+    def run(_: str, cluster_id: int) -> bool:
+        ran.append(cluster_id)
+        return True
+
+    hearing.serve(first, run)
     assert seen == [False, False, True]
     assert ran == [1, 2]
 
@@ -117,22 +172,32 @@ def test_a_task_ends_without_lingering_when_nothing_can_be_heard(
         hearing = Hearing(CHANNEL)
     ran: list[str] = []
 
-    def first() -> None:
+    def first() -> bool:
         ran.append("first")
         if lost == "cut":
             elsewhere.execute(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query = %s",
                 ['LISTEN "ksched_test"'],
             )
+        return True
 
     hearing.serve(first, _never)
     assert ran == ["first"]
     assert [line for line in log_lines() if "each task waits for its message" in line]
     if lost == "cut":
-        hearing.serve(lambda: _notify(elsewhere, CHANNEL, 7), lambda _, cluster_id: ran.append(str(cluster_id)))
+
+        def again() -> bool:
+            _notify(elsewhere, CHANNEL, 7)
+            return True
+
+        def run(_: str, cluster_id: int) -> bool:
+            ran.append(str(cluster_id))
+            return True
+
+        hearing.serve(again, run)
         assert ran == ["first", "7"], "the next task listens again"
     hearing.close()
 
 
-def _never(channel: str, cluster_id: int) -> None:
+def _never(channel: str, cluster_id: int) -> bool:
     raise AssertionError((channel, cluster_id))

@@ -1,37 +1,63 @@
-"""Leaders are told of every write, and not of each one by itself."""
+"""Of messages to a task that lingers no more than one for each cluster waits, and none is missing."""
 
 from __future__ import annotations
 
-import threading
+import os
+from collections.abc import Callable
+from typing import Any
 
-from kschedweb.common.wake import Waking
-from tests.waiting import HANG_SECONDS
+import pytest
+
+from kschedweb.common import wake
 
 MANY = 50
 
 
-def test_what_is_written_soon_after_a_message_has_one_of_its_own() -> None:
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     sent: list[tuple[str, int]] = []
-    late = threading.Event()
+    monkeypatch.setattr(wake, "send", lambda name, *, cluster_id: sent.append((name, cluster_id)))
+    return sent
 
-    def send(name: str, cluster_id: int) -> None:
-        sent.append((name, cluster_id))
-        if len(sent) == 4:
-            late.set()
 
-    waking = Waking(send, seconds=0.5)
+@pytest.fixture
+def task() -> str:
+    """A name that no other test knows."""
+    return f"test.{os.getpid()}.{os.urandom(4).hex()}"
+
+
+def test_one_message_waits_until_its_task_begins(sent: list[tuple[str, int]], task: str) -> None:
     for _ in range(MANY):
-        waking.wake("a", 1)
-    waking.wake("a", 2)
-    waking.wake("b", 1)
-    assert sent == [("a", 1), ("a", 2), ("b", 1)], "the first at once, those of another cluster too"
-    assert late.wait(HANG_SECONDS), "nothing tells the leader of what came after the first"
-    assert sent == [("a", 1), ("a", 2), ("b", 1), ("a", 1)]
+        wake.once(task, 1)
+    wake.once(task, 2)
+    wake.once(f"{task}.other", 1)
+    assert sent == [(task, 1), (task, 2), (f"{task}.other", 1)]
+    wake.begun(task, 1)
+    for _ in range(MANY):
+        wake.once(task, 1)
+        wake.once(task, 2)
+    assert sent[3:] == [(task, 1)], "what is written after the task has begun needs another"
 
 
-def test_writes_far_apart_are_told_at_once() -> None:
-    sent: list[tuple[str, int]] = []
-    waking = Waking(lambda name, cluster_id: sent.append((name, cluster_id)), seconds=0.0)
-    for _ in range(3):
-        waking.wake("a", 1)
-    assert sent == [("a", 1)] * 3
+def test_message_that_is_lost_is_not_waited_for_for_ever(
+    sent: list[tuple[str, int]], task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wake, "WAITS_SECONDS", 1)
+    wake.once(task, 1)
+    while len(sent) < 2:
+        wake.once(task, 1)
+    assert sent == [(task, 1)] * 2
+
+
+def test_without_valkey_it_is_a_line_in_the_log(
+    sent: list[tuple[str, int]], task: str, settings: Any, log_lines: Callable[[], list[str]]
+) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    wake._valkey.cache_clear()
+    try:
+        wake.once(task, 1)
+        wake.begun(task, 1)
+    finally:
+        wake._valkey.cache_clear()
+    assert not sent
+    assert len([line for line in log_lines() if "the sweep will find the work" in line]) == 2

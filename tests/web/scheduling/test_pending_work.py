@@ -9,9 +9,12 @@ import pytest
 from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
+from kschedweb.common import hearing as hearings
+from kschedweb.common import wake
 from kschedweb.scheduling import leases, selectors, services
 from kschedweb.scheduling.models import Binding, Eviction
 from kschedweb.scheduling.remembered import SERIES_WITHIN_US
+from kschedweb.scheduling.runner import bindings
 from scheduler_core.api.times import microseconds
 from tests.builders import make_node, make_pod
 from tests.web.scheduling.conftest import put
@@ -60,6 +63,23 @@ def test_only_pending_work_of_the_epoch_in_force_is_carried_out(
             "first": "", "second": "", "third": "n",
         }  # fmt: skip
     assert Node.objects.filter(cluster=cluster).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("model", [Binding, Eviction], ids=["bindings", "evictions"])
+def test_task_begins_with_what_was_ordered_while_none_was_under_way(
+    cluster: Cluster, pods: dict[str, str], model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody heard of it, and its message waits behind those of another cluster, or is lost."""
+    monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(bindings, "_hearing", None)
+    epoch = leases.fence_raise(cluster_id=cluster.pk, holder="a")
+    ordered = work(model, cluster, "third", pods["third"], epoch=epoch)
+    other = Cluster.objects.create(name="other")
+    bindings.listen()
+    bindings.serve(wake.BINDINGS_CHANNEL, other.pk)
+    ordered.refresh_from_db()
+    assert ordered.status == "done"
 
 
 def told(cluster: Cluster, uid: str, *, seq: int, age: timedelta, **fields: Any) -> None:

@@ -261,16 +261,35 @@ def test_slice_that_lingers_serves_all_that_is_written_meanwhile(
 
         return elsewhere.submit(run).result()
 
-    def first(cluster_id: int) -> None:
-        one.slice(cluster_id)
+    def first(cluster_id: int) -> bool:
+        worked = one.slice(cluster_id)
         write(lambda: busy, "late")
         write(lambda: Cluster.objects.create(name="new"), "other")
+        return worked
 
     one.serve(busy.pk, first)
     one.hearing.close()
     elsewhere.shutdown()
     bound = set(Attempt.objects.filter(result="scheduled").values_list("cluster__name", "name"))
     assert bound == {(busy.name, "a"), (busy.name, "late"), ("new", "other")}
+
+
+def test_task_begins_with_what_was_written_while_none_was_under_way(
+    busy: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody heard of it, and its message waits behind others, or is lost."""
+    monkeypatch.setattr(wake, "send", lambda *_, **__: None)
+    other = Cluster.objects.create(name="other")
+    put(other, make_node("n").capacity(cpu="4"))
+    one = worker("one")
+    one.hearing = Hearing(wake.READERS_CHANNEL)
+    for cluster in (busy, other):
+        one.elector.claim(cluster.pk)
+        one.slice(cluster.pk)
+    put(other, make_pod("unheard").req(cpu="1"))
+    one.serve(busy.pk, one.slice_run)
+    one.hearing.close()
+    assert Attempt.objects.filter(cluster=other, name="unheard", result="scheduled").exists()
 
 
 def test_pods_far_apart_are_scheduled_at_once(busy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
