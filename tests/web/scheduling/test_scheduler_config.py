@@ -110,7 +110,7 @@ def test_cluster_stands_still_without_looking_again_when_no_configuration_can_be
     reads: list[object] = []
     read = building.read
     monkeypatch.setattr(building, "read", lambda **given: (reads.append(given), read(**given))[1])
-    assert [host.step() for _ in range(5)] == [StepOutcome(0, 0, None)] * 5
+    assert [host.step() for _ in range(5)] == [StepOutcome(0, 0, None, is_idle=True)] * 5
     assert len(reads) == 1
     assert "Gone" in problem_of(cluster)
     assert not EngineStep.objects.filter(cluster=cluster).exists()
