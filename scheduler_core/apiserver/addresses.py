@@ -23,11 +23,12 @@ class Addresses:
     """What the services of a cluster hold.
 
     A dry run takes nothing, so nothing free is looked for: what it shows is the same each time, and no address or port
-    that a service can have.
+    that a service can have. `takes_all`: services come from clusters with ranges of their own, and keep what they have.
     """
 
-    def __init__(self, services: Iterable[Stored], *, is_dry_run: bool = False) -> None:
+    def __init__(self, services: Iterable[Stored], *, is_dry_run: bool = False, takes_all: bool = False) -> None:
         self._is_dry_run = is_dry_run
+        self._takes_all = takes_all
         self._addresses: set[str] = set()
         self._ports: set[tuple[int, str]] = set()
         for service in services:
@@ -62,7 +63,7 @@ class Addresses:
             spec.setdefault("ipFamilyPolicy", "SingleStack" if single else "RequireDualStack")
             spec.setdefault("ipFamilies", ["IPv4"] if single else ["IPv4", "IPv6"])
             return
-        if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        if spec.get("ipFamilyPolicy") == "RequireDualStack" and not self._takes_all:
             detail = "this cluster is not configured for dual-stack services"
             refuse([invalid("spec.ipFamilyPolicy", "RequireDualStack", detail)])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
@@ -79,7 +80,7 @@ class Addresses:
         except ValueError:
             return []  # validation says so
         problem = ""
-        if address not in RANGE:
+        if address not in RANGE and not self._takes_all:
             problem = "the provided network does not match the current range"
         elif addresses[0] in self._addresses and not self._is_dry_run:
             problem = "provided IP is already allocated"
@@ -125,7 +126,7 @@ class Addresses:
         return draw(_number(service), NODE_PORTS, used.__contains__)
 
     def _port_problems(self, path: str, number: int, is_taken: bool) -> list[Problem]:
-        if number not in NODE_PORTS and not self._is_dry_run:
+        if number not in NODE_PORTS and not (self._is_dry_run or self._takes_all):
             bounds = f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
             detail = f"provided port is not in the valid range. The range of valid ports is {bounds}"
             return [invalid(path, number, detail)]

@@ -114,7 +114,7 @@ def objects_put_in_transaction(
     admission = adapters.Admission(row.manifest for row in there.rows if row.kind in adapters.ADMISSION_KINDS)
     if any(item.kind == "Service" for item in prepared):
         services = state.stored_of_kinds(cluster_id, ("Service",))
-        admission.allocate = adapters.Addresses(row.manifest for row in services).allocate
+        admission.allocate = adapters.Addresses((row.manifest for row in services), takes_all=True).allocate
     plan, allocate = _Plan(), admission.allocate
     for item in prepared:
         admission.allocate = allocate
