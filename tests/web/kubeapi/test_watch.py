@@ -111,6 +111,19 @@ def test_a_list_whose_moment_was_cut_away_can_go_on_with_what_there_is(served: S
     assert [name for name in found if name.startswith("page")] == ["page-a", "page-c", "page-d"]
 
 
+def test_data_of_a_revision_comes_back_as_its_controller_wrote_it(served: Served) -> None:
+    data = b'{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{"a":"\\u003cb\\u003e"},"name":"n"}}}}'
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    body = b'{"metadata":{"name":"r","labels":{"of":"bytes"}},"revision":1,"data":' + data + b"}"
+    made = served.ask("POST", revisions, body=body, Content_Type="application/json")
+    assert made.status == 201 and data in made.body
+    for path in (f"{revisions}/r", f"{revisions}?labelSelector=of=bytes"):
+        assert data in served.ask("GET", path).body
+    position = int(json.loads(made.body)["metadata"]["resourceVersion"]) - 1
+    with watch(served, f"{revisions}?watch=1&resourceVersion={position}") as response:
+        assert data in response.readline()
+
+
 def commit() -> None:
     """Let the service see what this test wrote: it has a connection of its own."""
     from django.db import connection
