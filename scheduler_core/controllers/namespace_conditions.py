@@ -78,8 +78,9 @@ def _updated(
     updated = dict(said)
     for type_, condition in wanted.items():
         before = said.get(type_)
-        is_new = before is None or before.status != condition.status
-        since = moment_of(now // _SECOND_US * _SECOND_US) if is_new else before.last_transition_time
+        since = moment_of(now // _SECOND_US * _SECOND_US)
+        if before is not None and before.status == condition.status and before.last_transition_time is not None:
+            since = before.last_transition_time
         updated[type_] = msgspec.structs.replace(condition, last_transition_time=since)
     return updated
 
