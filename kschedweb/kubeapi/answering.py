@@ -35,7 +35,7 @@ from kschedweb.kubeapi.exchange import (
     page_not_found,
 )
 from kschedweb.kubeapi.media import Form
-from scheduler_core.apiserver import calls, tables
+from scheduler_core.apiserver import calls, lists, tables
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
@@ -61,7 +61,6 @@ _PART_KINDS: Final = {
     "eviction": ("policy/v1", "Eviction"),
     "scale": ("autoscaling/v1", "Scale"),
 }
-_TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 
 
 class Begun(msgspec.Struct):
@@ -196,7 +195,7 @@ def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
             reply = calls.answer(server, call, clock.now_of(who.cluster_id))
             return reply, server.store.position() if isinstance(reply, Watch) else 0
     except ForgottenError:
-        raise RefusedError(Status(410, "Expired", _TOO_OLD)) from None
+        raise RefusedError(lists.too_old(first(call.query, "continue")).status) from None
 
 
 def _write(together: Sequence[Call], who: Principal) -> list[Reply]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-import orjson
 
+from kschedweb.kubeapi.written import json_of
 from scheduler_core.apiserver.answers import Status
 
 JSON: Final = "application/json"
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct):
             return yaml.dump(
                 self.body, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), default_flow_style=False
             ).encode()
-        return orjson.dumps(self.body)
+        return json_of(self.body)
 
 
 class RefusedError(Exception):

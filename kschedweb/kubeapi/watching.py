@@ -27,6 +27,7 @@ from kschedweb.common import bulk
 from kschedweb.common.connections import database_parameters
 from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun, object_in
+from kschedweb.kubeapi.written import exact
 from kschedweb.live.feed import BACKOFF_SECONDS, listen_forever
 from scheduler_core.apiserver import events
 from scheduler_core.apiserver.store import Logged
@@ -298,7 +299,7 @@ class _Writer:
             key = (event.type, version, form, self._begun.include, self._is_event, is_first)
             line = encoded.get(key) if event.type not in (BOOKMARK, ERROR) else None
             if line is None:
-                line = orjson.dumps({"type": event.type, "object": self._shown(event, is_first, now)}) + b"\n"
+                line = orjson.dumps({"type": event.type, "object": exact(self._shown(event, is_first, now))}) + b"\n"
                 if event.type not in (BOOKMARK, ERROR):
                     encoded[key] = line
             self._has_columns = self._has_columns or is_first

@@ -1,4 +1,4 @@
-"""Values as Go prints them in the messages of the API server.
+"""Values as Go prints them in the messages of the API server, and as JSON.
 
 Source: Go's strconv.Quote and encoding/json; apimachinery of Kubernetes 1.34, pkg/util/validation/field.
 """
@@ -25,6 +25,11 @@ def shown(value: Any) -> str:
 def json_quoted(value: Any) -> str:
     """Anything as compact JSON, as texts of types of their own are printed too."""
     return json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False).translate(_IN_JSON)
+
+
+def map_json(value: Any) -> str:
+    """What is made of maps as compact JSON, which has their keys in order."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).translate(_IN_JSON)
 
 
 def quoted(text: str) -> str:

@@ -68,8 +68,19 @@ class PodTemplate(KubeObject, frozen=True, kw_only=True):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
+class NamespaceCondition(Value, frozen=True):
+    """What the namespace controller says of a namespace that is being deleted."""
+
+    type: str = ""
+    status: str = ""
+    last_transition_time: Time | None = None
+    reason: str = ""
+    message: str = ""
+
+
 class NamespaceStatus(Value, frozen=True):
     phase: str = ""
+    conditions: tuple[NamespaceCondition, ...] | None = None
 
 
 class Namespace(KubeObject, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ class Admission:
         self._limit_ranges: dict[str, list[LimitRange]] = {}
         self._storage_classes: dict[str, StorageClass] = {}
         self._namespace_labels: dict[str, Mapping[str, str]] = {}
+        self._leaving: set[str] = set()  # namespaces that are being deleted
         for obj in known:
             self.remember(obj)
 
@@ -87,6 +88,11 @@ class Admission:
             stored, new, stored["kind"], self._context(""), now=now, subresource=subresource, is_read=is_read
         )
 
+    def is_leaving(self, namespace: str) -> bool:
+        """Whether the namespace is being deleted."""
+        self._read_store()
+        return namespace in self._leaving
+
     def _context(self, uid: str) -> AdmissionContext:
         return AdmissionContext(
             new_uid=lambda: uid,
@@ -107,6 +113,8 @@ class Admission:
         self._read_store()
         if isinstance(obj, Namespace):
             self._namespace_labels[obj.name] = obj.labels
+            is_leaving = obj.metadata.deletion_timestamp is not None
+            (self._leaving.add if is_leaving else self._leaving.discard)(obj.name)
         elif isinstance(obj, PriorityClass):
             self._priority_classes[obj.name] = obj
         elif isinstance(obj, RuntimeClass):
@@ -122,6 +130,7 @@ class Admission:
         self._read_store()
         if kind == Namespace.kind:
             self._namespace_labels.pop(name, None)
+            self._leaving.discard(name)
         elif kind == PriorityClass.kind:
             self._priority_classes.pop(name, None)
         elif kind == RuntimeClass.kind:

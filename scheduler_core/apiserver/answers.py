@@ -31,7 +31,10 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """An answer that is no object. `kind` is a resource or a kind, as the API server happens to name it."""
+    """An answer that is no object. `kind` is a resource or a kind, as the API server happens to name it.
+
+    `continued`: what goes on with a list that cannot go on as it was asked.
+    """
 
     code: int
     reason: str = ""
@@ -42,6 +45,7 @@ class Status(msgspec.Struct, frozen=True):
     uid: str = ""
     causes: tuple[Cause, ...] = ()
     retry_after_seconds: int = 0
+    continued: str = ""
     is_generic: bool = False  # no object is concerned: the details are there and empty
 
     def manifest(self) -> dict[str, Any]:
@@ -50,7 +54,7 @@ class Status(msgspec.Struct, frozen=True):
         written: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continued} if self.continued else {},
             "status": "Failure" if failed else "Success",
         }
         details: dict[str, Any] = {

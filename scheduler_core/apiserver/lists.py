@@ -1,7 +1,8 @@
 """Lists: which objects, of which moment, how many at a time.
 
 A page's `continue` names the last object and the moment; the next page is of the same moment as far as the store still
-knows it. Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/{storage,registry/generic}.
+knows it. Where it does not, the refusal has a `continue` that goes on after the same object, of the present.
+Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/{storage,registry/generic}.
 """
 
 from __future__ import annotations
@@ -31,9 +32,12 @@ _MATCHES: Final = ("Exact", "NotOlderThan")
 _TOKEN_VERSION: Final = "meta.k8s.io/v1"
 _INVALID: Final = "continue key is not valid"
 _BASE64: Final = frozenset(string.ascii_letters + string.digits + "-_")
+_PRESENT: Final = -1  # the moment of a token that goes on with what there is then
 _EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
-    " the continue parameter."
+    " the continue parameter, or use the continue token in this response to retrieve the remainder of the results."
+    " Continuing with the provided token results in an inconsistent list - objects that were created, modified, or"
+    " deleted between the time the first chunk was returned and now may show up in the list."
 )
 
 
@@ -70,7 +74,8 @@ def page(store: History, query: ListQuery) -> Page | Refused:
     position, start, exact = store.position(), "", None
     if query.continued:
         try:
-            exact, start = _continued(query.continued)
+            told, start = _continued(query.continued)
+            exact = None if told < 0 else told
         except ValueError as error:
             return bad_request(f"invalid continue token: {error}")
     elif query.resource_version not in ("", "0"):
@@ -81,14 +86,14 @@ def page(store: History, query: ListQuery) -> Page | Refused:
             exact = wanted
     if exact is not None:
         if exact < store.oldest_position():
-            return _too_old(bool(query.continued))
+            return too_old(query.continued)
         position = exact
     kind, namespace = query.selection.kind, query.selection.namespace
     if _is_plain(query):
         part = store.part_at(kind, namespace, position, start, query.limit)
         if part is not None:
             items, left = part
-            return Page(items, position, _token(position, items[-1]) if left else "", left)
+            return Page(items, position, _token(position, _place(items[-1])) if left else "", left)
     found = store.list(kind, namespace=namespace) if exact is None else store.list_at(kind, namespace, exact)
     objects = found if namespace else sorted(found, key=_place)  # the storage below sorts by place
     return _cut(objects, query, position, start)
@@ -115,15 +120,15 @@ def _cut(objects: Sequence[Stored], query: ListQuery, position: int, start: str)
     for number, manifest in enumerate(rest):
         if len(items) == limit:
             remaining = 0 if query.selection.has_terms else len(rest) - number
-            return Page(items, position, _token(position, rest[number - 1]), remaining)
+            return Page(items, position, _token(position, _place(rest[number - 1])), remaining)
         if matches(manifest):
             items.append(manifest)
     return Page(items, position)
 
 
-def _token(position: int, last: Stored) -> str:
-    """What a client sends to go on after an object."""
-    token = {"v": _TOKEN_VERSION, "rv": position, "start": _place(last)}
+def _token(position: int, last: str) -> str:
+    """What a client sends to go on after an object, which is named by its place."""
+    token = {"v": _TOKEN_VERSION, "rv": position, "start": last}
     text = json.dumps(token, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
@@ -206,9 +211,12 @@ def too_large(wanted: int, position: int) -> Refused:
     return Refused(Status(504, "Timeout", message, causes=(cause,), retry_after_seconds=RETRY_SECONDS))
 
 
-def _too_old(is_continued: bool) -> Refused:
-    message = _EXPIRED if is_continued else "The resourceVersion for the provided list is too old."
-    return Refused(Status(410, "Expired", message))
+def too_old(token: str) -> Refused:
+    """The moment is not known any more: that of the list which the token, if there is one, goes on with."""
+    if token:
+        _, start = _continued(token)
+        return Refused(Status(410, "Expired", _EXPIRED, continued=_token(_PRESENT, start)))
+    return Refused(Status(410, "Expired", "The resourceVersion for the provided list is too old."))
 
 
 def list_manifest(kind: str, page: Page) -> dict[str, Any]:

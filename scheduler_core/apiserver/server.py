@@ -145,7 +145,7 @@ class ApiServer(Generic[AnyStore]):
         stored = objects.get(key)
         match request:
             case Create():
-                refused = self._namespace_problem(key)
+                refused = self._namespace_problem(key, admission)
                 return refused or verbs.create(request, admission, uid, now)
             case Update():
                 if stored is None and KINDS[key.kind].made_by_update and not request.subresource:
@@ -214,7 +214,7 @@ class ApiServer(Generic[AnyStore]):
             return answers.not_found(key)
         if key.namespace:
             metadata["namespace"] = key.namespace
-        refused = self._namespace_problem(key)
+        refused = self._namespace_problem(key, admission)
         manifest = {**request.manifest, "kind": key.kind, "metadata": metadata}
         made = Create(manifest, request.is_new_form, request.manager)
         return refused or verbs.create(made, admission, self._new_uid(), now)
@@ -233,13 +233,16 @@ class ApiServer(Generic[AnyStore]):
         metadata = {**manifest["metadata"], "name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
         metadata.pop("resourceVersion", None)
         made = Create({**manifest, "metadata": metadata}, request.is_new_form)
-        refused = self._namespace_problem(key)
+        refused = self._namespace_problem(key, admission)
         return refused or verbs.create(made, admission, self._new_uid(), now, entries)
 
-    def _namespace_problem(self, key: ObjectKey) -> Refused | None:
-        """Nothing is created in a namespace that is not there or that is going."""
-        if self._is_simulated or not key.namespace:
+    def _namespace_problem(self, key: ObjectKey, admission: Admission) -> Refused | None:
+        """Nothing is created in a namespace that is going or, on a real API server, is not there."""
+        if not key.namespace:
             return None
+        if self._is_simulated:
+            is_leaving = self._keeps_namespaces and admission.is_leaving(key.namespace)
+            return answers.terminating(key) if is_leaving else None
         namespace = ObjectKey("Namespace", "", key.namespace)
         stored = self.store.get(namespace)
         if stored is None:

@@ -4,6 +4,9 @@
     owner marked, finalizer `orphan`        dependents lose the reference, then the finalizer goes
     owner marked, `foregroundDeletion`      dependents are deleted; when none is left that blocks, the finalizer goes
 
+A dependent that has dependents of its own is deleted with `foregroundDeletion` too. Where one of those waits already,
+they may own each other in a circle: then the dependent blocks its owners no longer.
+
 An owner counts as gone when its deletion was seen, never because it was not there: dumps of clusters have pods whose
 ReplicaSets they leave out. So a new collector is told of deletions that an older one may not have answered.
 Source: kubernetes v1.34.1, pkg/controller/garbagecollector.
@@ -150,7 +153,10 @@ class GarbageCollector:
         if len(going) < len(dependent.owners):
             yield _without_owners(dependent, going)
         elif not dependent.is_marked:
-            yield Delete(dependent.key, propagation=self._propagation(dependent), uid=dependent.uid)
+            propagation = self._propagation(dependent)
+            if propagation is Propagation.FOREGROUND and any(map(self._waits, self._dependents.get(dependent.uid, ()))):
+                yield from _unblocked(dependent)
+            yield Delete(dependent.key, propagation=propagation, uid=dependent.uid)
 
     def _waits(self, uid: str) -> bool:
         item = self._items.get(uid)
@@ -174,6 +180,15 @@ def _without_owners(dependent: _Item, owners: Iterable[str]) -> Patch:
     references = [{"$patch": "delete", "uid": uid} for uid in owners]
     body = {"metadata": {"ownerReferences": references}}
     return Patch(dependent.key, body, PatchType.STRATEGIC, uid=dependent.uid)
+
+
+def _unblocked(dependent: _Item) -> Iterator[Patch]:
+    """The references of an object without what makes its owners wait for it."""
+    blocking = [one.uid for one in dependent.references if one.block_owner_deletion]
+    if blocking:
+        references = [{"uid": uid, "blockOwnerDeletion": False} for uid in blocking]
+        body = {"metadata": {"ownerReferences": references}}
+        yield Patch(dependent.key, body, PatchType.STRATEGIC, uid=dependent.uid)
 
 
 def _without_finalizer(owner: _Item, finalizer: str) -> Patch:

@@ -40,7 +40,7 @@ from scheduler_core.controllers.workloads.deployment_status import (
 from scheduler_core.controllers.workloads.hashes import POD_TEMPLATE_HASH, template_hash
 from scheduler_core.controllers.workloads.rollout import REVISION, fenceposts, size, total, wanted
 from scheduler_core.controllers.workloads.statuses import condition_of, status_patch
-from scheduler_core.controllers.workloads.syncing import NAMESPACE_TERMINATING, OwnerController
+from scheduler_core.controllers.workloads.syncing import OwnerController, is_of_leaving_namespace
 from scheduler_core.controllers.workloads.templates import controller_reference
 
 CREATE_ERROR: Final = "ReplicaSetCreateError"
@@ -161,7 +161,7 @@ class Deployments(OwnerController[Deployment, ReplicaSet]):
         """Take over a refusal: a name that is taken is a collision, which another hash avoids."""
         if not isinstance(request, Create) or request.manifest["kind"] != ReplicaSet.kind:
             return False
-        if any(cause.reason == NAMESPACE_TERMINATING for cause in status.causes):
+        if is_of_leaving_namespace(status):
             return False
         if status.reason == "AlreadyExists":
             self._collided[owner.uid] = None

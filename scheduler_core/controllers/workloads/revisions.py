@@ -7,10 +7,10 @@ Source: kubernetes v1.34.1, pkg/controller/history/controller_history.go, pkg/co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from scheduler_core.api.go_values import map_json
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.stored import ControllerRevision
 from scheduler_core.api.workload import RawTemplate
@@ -34,10 +34,7 @@ def template_of(revision: ControllerRevision) -> RawTemplate:
 
 def revision_hash(data: Mapping[str, Any], collisions: int | None = None) -> str:
     """Return the hash of a revision's data; `collisions` is how often the name it makes was taken by other data."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    for sign in "<>&\u2028\u2029":  # as Go writes JSON
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return safe_text(fnv1((text + ("" if collisions is None else str(collisions))).encode()))
+    return safe_text(fnv1((map_json(data) + ("" if collisions is None else str(collisions))).encode()))
 
 
 def new_revision(owner: KubeObject, template: RawTemplate, number: int, label: str, value: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ from scheduler_core.controllers.workloads.stateful_pods import (
     start_of,
 )
 from scheduler_core.controllers.workloads.statuses import status_patch
-from scheduler_core.controllers.workloads.syncing import OwnerController
+from scheduler_core.controllers.workloads.syncing import OwnerController, is_of_leaving_namespace
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 
 PARALLEL: Final = "Parallel"
@@ -119,7 +119,9 @@ class StatefulSets(OwnerController[StatefulSet, Pod]):
         if request.manifest["kind"] == ControllerRevision.kind:
             if status.reason == "AlreadyExists":
                 self._history.collided(owner)
-        elif not self.creations.waits(owner.uid, now) and status.reason != "AlreadyExists":
+        elif not (
+            self.creations.waits(owner.uid, now) or status.reason == "AlreadyExists" or is_of_leaving_namespace(status)
+        ):
             name = request.manifest["metadata"]["name"]
             what = f"create Pod {name} in StatefulSet {owner.name} failed error: {status.message}"
             if request.manifest["kind"] == PersistentVolumeClaim.kind:

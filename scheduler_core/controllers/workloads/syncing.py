@@ -28,7 +28,7 @@ from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 
 # Requests of one step, which share a transaction; the last owner's may exceed it.
 MOST_REQUESTS: Final = 500
-NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
+_NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 _GONE: Final = 404
 _EVENT: Final = "Event"
 
@@ -164,7 +164,7 @@ class OwnerController(PodReader, Generic[O, D]):
                 self.creations.refused(owner.uid, status.message, now)
                 return True
             return False
-        if request.manifest["kind"] == _EVENT or any(cause.reason == NAMESPACE_TERMINATING for cause in status.causes):
+        if request.manifest["kind"] == _EVENT or is_of_leaving_namespace(status):
             return False
         self.say(owner, "FailedCreate", f"Error creating: {status.message}", now, kind=WARNING)
         self.creations.refused(owner.uid, status.message, now)
@@ -225,3 +225,8 @@ class OwnerController(PodReader, Generic[O, D]):
                 self.owner_gone(owner)
         else:
             self.other_change(change)
+
+
+def is_of_leaving_namespace(status: Status) -> bool:
+    """Return whether nothing is created any more where the request wanted to, of which no event can tell either."""
+    return any(cause.reason == _NAMESPACE_TERMINATING for cause in status.causes)

@@ -200,3 +200,34 @@ def test_dependent_that_comes_while_its_owner_waits_goes_too(cluster: Cluster) -
     cluster.make("Pod", "late", ("ReplicaSet", "web"))
     cluster.settle()
     assert cluster.names("Pod") == ["kept", "other"]
+
+
+@pytest.mark.parametrize("first", ["one", "two", "three"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_owners_in_a_circle_do_not_keep_each_other(cluster: Cluster, first: str, shuffled: bool) -> None:
+    """Each blocks the deletion of its owner."""
+    circle = {"one": "three", "two": "one", "three": "two"}
+    for name in circle:
+        cluster.make("Pod", name)
+    pairs = [*circle.items()]
+    for name, owner in reversed(pairs) if shuffled else pairs:
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": cluster.uid("Pod", owner)}
+        metadata = {"ownerReferences": [{**reference, "controller": True, "blockOwnerDeletion": True}]}
+        cluster.server.carry_out([Patch(ObjectKey("Pod", "shop", name), {"metadata": metadata})], NOW)
+    cluster.settle()
+    assert len(cluster.names("Pod")) == 6
+    cluster.delete("Pod", first, Propagation.FOREGROUND)
+    cluster.settle()
+    assert cluster.names("Pod") == ["other", "web-1", "web-2"]
+
+
+def test_only_a_dependent_in_a_circle_blocks_no_longer(cluster: Cluster) -> None:
+    cluster.make("ReplicaSet", "middle", ("ReplicaSet", "web"))
+    cluster.make("Pod", "kept", ("ReplicaSet", "middle"), finalizers=["example.com/kept"])
+    cluster.settle()
+    cluster.delete("ReplicaSet", "web", Propagation.FOREGROUND)
+    cluster.settle()
+    for kind, name in (("ReplicaSet", "middle"), ("Pod", "kept")):
+        found = cluster.store.get(ObjectKey(kind, "shop", name))
+        assert found is not None
+        assert [one["blockOwnerDeletion"] for one in found["metadata"]["ownerReferences"]] == [True]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.api.go_values import map_json
 from scheduler_core.api.workload import RawTemplate
 from scheduler_core.controllers.workloads.hashes import POD_TEMPLATE_HASH, fnv1, fnv1a, safe_text, template_hash
 from tests.core.controllers.simulation import Simulation, workload
@@ -82,6 +83,26 @@ def test_revisions_have_the_real_controllers_hash(kind: str, label: str, more: d
     (metadata,) = (one["metadata"] for one in cluster.all("ControllerRevision"))
     assert (metadata["name"], metadata["labels"]) == (f"web-{want}", {"app": "web", label: want})
     assert metadata["annotations"]["a.example/b"] == "<c>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"), [("DaemonSet", {"replicas": None}), ("StatefulSet", {"serviceName": "s", "replicas": 0})]
+)
+def test_data_of_a_revision_is_the_patch_that_replaces_the_template(kind: str, more: dict[str, Any]) -> None:
+    cluster = Simulation(nodes=0)
+    cluster.create(workload(kind, "web", **more))
+    cluster.run(5)
+    (revision,) = cluster.all("ControllerRevision")
+    container = (
+        '{"image":"i:1","imagePullPolicy":"IfNotPresent","name":"c","resources":{},'
+        '"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}'
+    )
+    spec = (
+        f'{{"containers":[{container}],"dnsPolicy":"ClusterFirst","restartPolicy":"Always",'
+        '"schedulerName":"default-scheduler","securityContext":{},"terminationGracePeriodSeconds":30}'
+    )
+    template = f'{{"$patch":"replace","metadata":{{"labels":{{"app":"web"}}}},"spec":{spec}}}'
+    assert map_json(revision["data"]) == f'{{"spec":{{"template":{template}}}}}'
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ CONFIGURED = {
         "validatingwebhookconfiguration", "validatingadmissionpolicy",
     )
 }  # fmt: skip
+OF_POLICIES = [
+    f"Warning: {kind} web-{kind.lower()} is kept, and not evaluated: requests to this cluster are admitted without it"
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+]
 ALL = ",".join(KINDS[kind].cls.plural for kind in OBJECTS)
 
 
@@ -52,11 +56,14 @@ def test_a_chart_of_them_is_applied_compared_shown_and_deleted(chart: Kubectl) -
     assert (
         "ValidatingWebhookConfiguration web-validatingwebhookconfiguration is kept, and never called" in applied.stderr
     )
+    assert all(told in applied.stderr for told in OF_POLICIES)
     again = chart("apply", "-f", "chart.yaml").stdout.splitlines()
     assert {line.split("/web-")[1] for line in again if " unchanged" not in line} == CONFIGURED
     chart("diff", "-f", "chart.yaml")
     assert '+    v: "2"' in chart("diff", "-f", "changed.yaml", code=1).stdout
-    assert chart("apply", "-f", "changed.yaml").stdout.count(" configured\n") == len(CHART)
+    configured = chart("apply", "-f", "changed.yaml")
+    assert configured.stdout.count(" configured\n") == len(CHART)
+    assert all(told in configured.stderr for told in OF_POLICIES)
     shown = chart("get", ALL, "-l", "v=2").stdout
     assert all(f"web-{kind.lower()}" in shown for kind in OBJECTS)
     assert chart("get", "hpa", "--no-headers").stdout.split()[1:4] == ["Deployment/web", "cpu:", "<unknown>/80%"]
@@ -73,8 +80,9 @@ def test_a_chart_of_them_is_applied_compared_shown_and_deleted(chart: Kubectl) -
 
 
 def test_a_chart_of_them_is_applied_by_the_server(chart: Kubectl) -> None:
-    told = chart("apply", "--server-side", "-f", "chart.yaml").stdout
-    assert told.count("serverside-applied") == len(CHART)
+    applied = chart("apply", "--server-side", "-f", "chart.yaml")
+    assert applied.stdout.count("serverside-applied") == len(CHART)
+    assert all(told in applied.stderr for told in OF_POLICIES)
     chart("diff", "--server-side", "-f", "chart.yaml")
     hook = next(one for one in CHART if one["kind"] == "ValidatingWebhookConfiguration")
     second = {**hook, "webhooks": [{**hook["webhooks"][0], "name": "other.otters.example"}]}

@@ -90,6 +90,40 @@ def test_a_position_that_was_cut_away_is_gone(served: Served) -> None:
         assert told(response, 1) == [("ADDED", "five")]
 
 
+def test_a_list_whose_moment_was_cut_away_can_go_on_with_what_there_is(served: Served) -> None:
+    names = ["page-a", "page-b", "page-c"]
+    position = [make(served, name) for name in names][-1]
+    selected = f"{LIMITS}?limit=2&labelSelector=app!=x"
+    first = json.loads(served.ask("GET", f"{LIMITS}?limit=1&resourceVersion={position}").body)
+    token = first["metadata"]["continue"]
+    served.ask("DELETE", f"{LIMITS}/page-b")
+    position = make(served, "page-d")
+    Change.objects.filter(cluster_id=served.cluster_id, rv__lte=rv_of(position)).delete()
+    commit()
+    refused = served.ask("GET", f"{selected}&continue={token}")
+    status = json.loads(refused.body)
+    assert (refused.status, status["reason"]) == (410, "Expired")
+    going_on, found = status["metadata"]["continue"], [first["items"][0]["metadata"]["name"]]
+    while going_on:
+        page = json.loads(served.ask("GET", f"{selected}&continue={going_on}").body)
+        found += [each["metadata"]["name"] for each in page["items"]]
+        going_on = page["metadata"].get("continue", "")
+    assert [name for name in found if name.startswith("page")] == ["page-a", "page-c", "page-d"]
+
+
+def test_data_of_a_revision_comes_back_as_its_controller_wrote_it(served: Served) -> None:
+    data = b'{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{"a":"\\u003cb\\u003e"},"name":"n"}}}}'
+    revisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+    body = b'{"metadata":{"name":"r","labels":{"of":"bytes"}},"revision":1,"data":' + data + b"}"
+    made = served.ask("POST", revisions, body=body, Content_Type="application/json")
+    assert made.status == 201 and data in made.body
+    for path in (f"{revisions}/r", f"{revisions}?labelSelector=of=bytes"):
+        assert data in served.ask("GET", path).body
+    position = int(json.loads(made.body)["metadata"]["resourceVersion"]) - 1
+    with watch(served, f"{revisions}?watch=1&resourceVersion={position}") as response:
+        assert data in response.readline()
+
+
 def commit() -> None:
     """Let the service see what this test wrote: it has a connection of its own."""
     from django.db import connection

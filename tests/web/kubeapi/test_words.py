@@ -1,11 +1,14 @@
 """What the shell itself decides, without a service: who may do what, in which form, and words for what is not JSON."""
 
+import json
+from typing import Any
+
 import pytest
 
 from kschedweb.accounts.choices import Role
-from kschedweb.kubeapi import access, media, protobuf
+from kschedweb.kubeapi import access, discovery, media, protobuf
 from kschedweb.kubeapi.access import Attributes, Principal
-from kschedweb.kubeapi.exchange import RefusedError
+from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 from scheduler_core.apiserver.go_json import problem_of
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -101,3 +104,53 @@ def test_a_review_in_protobuf() -> None:
     body = b"k8s\0\x0a\x00\x12" + bytes([len(raw)]) + raw
     found = protobuf.read_object(body, "authorization.k8s.io/v1", "SelfSubjectAccessReview")
     assert found["spec"] == {"resourceAttributes": {"namespace": "a", "verb": "get", "resource": "pods"}}
+
+
+@pytest.mark.parametrize(
+    ("group", "resource"),
+    [
+        ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+        ("apiregistration.k8s.io", "apiservices"),
+        ("certificates.k8s.io", "certificatesigningrequests"),
+        ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+        ("networking.k8s.io", "ingresses"),
+        ("rbac.authorization.k8s.io", "clusterroles"),
+    ],
+)
+def test_groups_of_kept_kinds_are_discovered(group: str, resource: str) -> None:
+    version = {"groupVersion": f"{group}/v1", "version": "v1"}
+    (entry,) = (each for each in discovered("/apis")["groups"] if each["name"] == group)
+    assert entry == {"name": group, "versions": [version], "preferredVersion": version}
+    assert discovered(f"/apis/{group}") == {"kind": "APIGroup", "apiVersion": "v1", **entry}
+    listed = discovered(f"/apis/{group}/v1")
+    assert listed["groupVersion"] == f"{group}/v1" and resource in [each["name"] for each in listed["resources"]]
+    aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    (whole,) = (each for each in discovered("/apis", aggregated)["items"] if each["metadata"]["name"] == group)
+    assert resource in [each["resource"] for each in whole["versions"][0]["resources"]]
+
+
+def discovered(path: str, accept: str = "application/json") -> dict[str, Any]:
+    answer = discovery.answer(Request("c", "GET", path, {}, {"accept": accept}))
+    assert answer is not None and answer.code == 200
+    found: dict[str, Any] = json.loads(answer.content())
+    return found
+
+
+ANNOTATIONS = r'{"a":"\u003c\u0026\u003e\u2028é"}'
+PATCH = f'{{"spec":{{"template":{{"$patch":"replace","metadata":{{"annotations":{ANNOTATIONS}}},"spec":{{}}}}}}}}'
+
+
+def test_data_of_revisions_has_the_bytes_of_their_controllers() -> None:
+    """Whose keys are in order, which those of the database are not; clients compare the bytes."""
+    data = {"spec": {"template": {"spec": {}, "metadata": {"annotations": {"a": "<&>\u2028é"}}, "$patch": "replace"}}}
+    revision = {"kind": "ControllerRevision", "metadata": {"name": "r"}, "data": data, "revision": 1}
+    item = {name: value for name, value in revision.items() if name != "kind"}
+    bare = {"metadata": {"name": "bare"}, "revision": 2}
+    listed = {"kind": "ControllerRevisionList", "metadata": {}, "items": [item, bare]}
+    for body in (revision, listed):
+        content = Answer(200, body).content()
+        assert f'"data":{PATCH}' in content.decode()
+        assert json.loads(content) == body
+    shown = Answer(200, revision, media_type="application/yaml").content()
+    assert b"$patch: replace" in shown
