@@ -45,7 +45,7 @@ FOLDERS = (
 ENDINGS = "py|pyi|md|ts|svelte|toml|ya?ml|json|css|svg|png|lock|in|csv"
 MADE_BY_PEOPLE = {"deploy/kschedweb-token"}
 NOT_OURS = re.compile(
-    r"^(my-plugin|my_plugins|export|\.ksched|\.mutation|\.\./shared|node_modules)/|^(cluster|out|prod|Cargo|package|pod|node)\.json$"
+    r"^(my-overlay|my-plugin|my_plugins|export|\.ksched|\.mutation|\.\./shared|node_modules)/|^(cluster|out|prod|Cargo|package|pod|node)\.json$"
 )
 
 

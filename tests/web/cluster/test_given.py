@@ -9,7 +9,7 @@ import orjson
 import pytest
 import yaml
 
-from kschedweb.cluster.models import Cluster, Pod
+from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from tests.cases import cases
 from tests.web.rest import items, logged_in, node, pod, upload
 
@@ -157,3 +157,25 @@ def test_folders_of_must_gather_are_taken(cluster: Cluster) -> None:
     assert report["passed_over"] == {"files": 2}
     assert [file["name"] for file in report["files"]] == [f"must-gather/{name}" for name, _ in files[:3]]
     assert dict(Pod.objects.values_list("name", "node_name")) == {"a": "n1", "b": ""}
+
+
+def test_import_takes_services_of_clusters_with_other_ranges(cluster: Cluster) -> None:
+    """As charts and tidied exports have them: without a uid. Two of one address are of no cluster."""
+
+    def service(name: str, **spec: Any) -> dict[str, Any]:
+        ports = [{"port": 80, "nodePort": 80}]
+        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports} | spec}
+
+    addresses = ["172.20.4.1", "fd12::4"]
+    eks = service("eks", clusterIP="172.20.0.9", type="NodePort")
+    both = service("both", clusterIP=addresses[0], clusterIPs=addresses, ipFamilyPolicy="RequireDualStack")
+    none = service("none", ipFamilyPolicy="RequireDualStack")
+    del both["spec"]["ports"][0]["nodePort"], none["spec"]["ports"][0]["nodePort"]
+    client = logged_in()
+    assert upload(client, cluster, items(eks, both, none)).status_code == 201
+    specs = {row.name: row.manifest["spec"] for row in ApiObject.objects.filter(cluster=cluster, kind="Service")}
+    assert (specs["eks"]["clusterIP"], specs["eks"]["ports"][0]["nodePort"]) == ("172.20.0.9", 80)
+    assert specs["both"]["clusterIPs"] == addresses
+    assert specs["none"]["clusterIP"].startswith("10.96.")
+    refused = upload(client, cluster, items(service("again", clusterIP="172.20.0.9", ports=[{"port": 80}])))
+    assert "provided IP is already allocated" in str(refused.json())

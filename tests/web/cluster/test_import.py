@@ -121,28 +121,6 @@ def test_import_heeds_the_choice_of_admission(cluster: Cluster, admission: str, 
     assert row.phase == ("Running" if kept else "Pending")
 
 
-def test_import_takes_services_of_clusters_with_other_ranges(cluster: Cluster) -> None:
-    """As charts and tidied exports have them: without a uid. Two of one address are of no cluster."""
-
-    def service(name: str, **spec: Any) -> dict[str, Any]:
-        ports = [{"port": 80, "nodePort": 80}]
-        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": ports} | spec}
-
-    addresses = ["172.20.4.1", "fd12::4"]
-    eks = service("eks", clusterIP="172.20.0.9", type="NodePort")
-    both = service("both", clusterIP=addresses[0], clusterIPs=addresses, ipFamilyPolicy="RequireDualStack")
-    none = service("none", ipFamilyPolicy="RequireDualStack")
-    del both["spec"]["ports"][0]["nodePort"], none["spec"]["ports"][0]["nodePort"]
-    client = logged_in()
-    assert upload(client, cluster, items(eks, both, none)).status_code == 201
-    specs = {row.name: row.manifest["spec"] for row in ApiObject.objects.filter(cluster=cluster, kind="Service")}
-    assert (specs["eks"]["clusterIP"], specs["eks"]["ports"][0]["nodePort"]) == ("172.20.0.9", 80)
-    assert specs["both"]["clusterIPs"] == addresses
-    assert specs["none"]["clusterIP"].startswith("10.96.")
-    refused = upload(client, cluster, items(service("again", clusterIP="172.20.0.9", ports=[{"port": 80}])))
-    assert "provided IP is already allocated" in str(refused.json())
-
-
 @pytest.mark.parametrize(("condition", "ready"), [("Ready", False), ("DiskPressure", True)])
 def test_import_notes_whether_a_node_is_ready(cluster: Cluster, condition: str, ready: bool) -> None:
     manifest = node()
