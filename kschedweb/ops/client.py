@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from kschedweb.cluster.intake import archives
 from kschedweb.ops import given, up
 from kschedweb.ops.setup import CREDENTIAL_FILE
-from kschedweb.ops.telling import FROZEN, counts, details, import_report
+from kschedweb.ops.telling import FROZEN, counts, details, import_report, no_cluster
 
 POLL_SECONDS = 0.5
 DOWNLOAD_BYTES = 1 << 20
@@ -207,10 +207,9 @@ def cluster_id(client: Client, name: str | None) -> int:
         (name,) = known
     if name in known:
         return int(known[name])
-    if not known:
-        raise Refused("there is no cluster" if name is None else f"there is no cluster named {name}")
-    what = "name one with --cluster" if name is None else f"there is no cluster named {name}; there are"
-    raise Refused(f"{what}: {', '.join(sorted(known))}")
+    if name is None and known:
+        raise Refused(f"name one with --cluster: {', '.join(sorted(known))}")
+    raise Refused(no_cluster(name, known))
 
 
 def send(

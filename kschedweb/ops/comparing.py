@@ -11,6 +11,8 @@ from typing import Any
 
 import django
 
+from kschedweb.ops.naming import cluster_named
+
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="kschedweb.ops.comparing")
@@ -24,13 +26,10 @@ def main(words: list[str]) -> None:
 
 def compare(cluster_name: str, first: str | None, last: str | None) -> dict[str, Any]:
     """What came of it; exits with a message when there is nothing to be made again."""
-    from kschedweb.cluster.models import Cluster
     from kschedweb.common.errors import ApplicationError
 
     span = position_said("from", first), position_said("to", last)
-    cluster = Cluster.objects.filter(name=cluster_name).first()
-    if cluster is None:
-        sys.exit(f"there is no cluster named {cluster_name}")
+    cluster = cluster_named(cluster_name)
     try:
         return outcome_of(cluster.pk, *span)
     except ApplicationError as error:

@@ -10,6 +10,8 @@ from zlib import crc32
 
 import django
 
+from kschedweb.ops.naming import cluster_named
+
 DAYS = 365
 ACTOR = "kubeconfig"
 NAME_LENGTH = 150  # of a user
@@ -34,13 +36,10 @@ def main(words: list[str]) -> None:
 
 def moment(cluster_name: str, at: str) -> dict[str, str]:
     """The position and the time that `at` stands for; exits with a message when there is none, or no such cluster."""
-    from kschedweb.cluster.models import Cluster
     from kschedweb.common.errors import ApplicationError
     from kschedweb.scheduling.past import asking
 
-    cluster = Cluster.objects.filter(name=cluster_name).first()
-    if cluster is None:
-        sys.exit(f"there is no cluster named {cluster_name}")
+    cluster = cluster_named(cluster_name)
     try:
         position, time = asking.located(cluster.pk, at)
     except ApplicationError as error:
@@ -57,12 +56,9 @@ def grant(cluster_name: str, role: str, node: str = "") -> dict[str, str]:
 
     from kschedweb.accounts import services
     from kschedweb.accounts.models import Token
-    from kschedweb.cluster.models import Cluster
     from kschedweb.kubeapi.access import NODE_PREFIX
 
-    cluster = Cluster.objects.filter(name=cluster_name).first()
-    if cluster is None:
-        sys.exit(f"there is no cluster named {cluster_name}")
+    cluster = cluster_named(cluster_name)
     username, label = f"kubectl-{cluster_name}-{role}", role
     if node:
         label = f"node-{crc32(node.encode()):08x}"  # of several nodes' tokens each has a name of its own

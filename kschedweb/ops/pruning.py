@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.ops.client import Client, Refused, connect
-from kschedweb.ops.telling import counts
+from kschedweb.ops.telling import counts, no_cluster
 
 
 def prune(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -15,9 +15,10 @@ def prune(*, data_dir: Path, options: argparse.Namespace) -> int:
     limits = {name: value for name, value in (("hours", options.hours), ("megabytes", options.mb)) if value is not None}
     try:
         client = connect(data_dir)
-        clusters = [one for one in client.all("/api/clusters") if options.cluster in (None, one["name"])]
+        known = list(client.all("/api/clusters"))
+        clusters = [one for one in known if options.cluster in (None, one["name"])]
         if not clusters:
-            raise Refused(f"there is no cluster named {options.cluster}" if options.cluster else "there is no cluster")
+            raise Refused(no_cluster(options.cluster, (one["name"] for one in known)))
         done = {}
         for cluster in clusters:
             done[cluster["name"]] = _pruned(client, cluster["id"], limits)

@@ -1,6 +1,6 @@
 """What commands print for people: tables and sentences. Nothing of it is JSON, which `--json` gives to programs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 # What may become of the objects of a kind, in the order in which it is told.
@@ -27,6 +27,12 @@ def counts(found: Mapping[str, int]) -> str:
 def number_of(count: int, word: str) -> str:
     """How many there are of what a word names: `1 node`, `1,203 nodes`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def no_cluster(name: str | None, known: Iterable[str]) -> str:
+    """That there is none, of this name, and which there are."""
+    others = ", ".join(sorted(known))
+    return f"there is no cluster{f' named {name}' if name else ''}{f'; there are: {others}' if others else ''}"
 
 
 def details(message: str, extra: Mapping[str, Any]) -> list[str]:

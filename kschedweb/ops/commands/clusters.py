@@ -36,6 +36,9 @@ def add(commands: Commands) -> None:
     )
     load.add_argument("--json", action="store_true", help="print one JSON document, also when the import is refused")
 
+    every = commands.add("clusters", "List the clusters of the running service.", "clusters.clusters")
+    every.add_argument("--json", action="store_true", help="print one JSON document")
+
     cluster = commands.add("cluster", "Make a cluster in the running service.", "kubernetes.cluster_create")
     cluster.add_argument("action", choices=["create"], metavar="create", help="what to do")
     cluster.add_argument("name", metavar="NAME", help="name of the new cluster")

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import pytest
 from rest_framework.test import APIClient
 
+from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.choices import ClockMode
 from kschedweb.cluster.models import Cluster
 from kschedweb.mirror import services
@@ -112,8 +113,8 @@ def beside_here(data_dir: Path, module: str, words: Sequence[str] = (), given: s
 
 
 @pytest.fixture
-def run(shop: int, rest: Rest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """`run("./ksched why …")`: what it prints, in a folder of its own."""
+def run(shop: int, rest: Rest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Run]:
+    """`run("./ksched why …")`: what it prints, in a folder of its own. Clusters that it makes go with it."""
     monkeypatch.chdir(tmp_path)
     for module in ("explaining", "fitting", "showing", "listing", "caching", "exporting", "mirroring"):
         monkeypatch.setattr(f"kschedweb.ops.{module}.connect", lambda _: rest)
@@ -129,7 +130,9 @@ def run(shop: int, rest: Rest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
                 cli.main(words)
         return out.getvalue()
 
-    return run
+    yield run
+    for made in Cluster.objects.exclude(pk=shop):
+        cluster_services.cluster_delete(cluster_id=made.pk)
 
 
 def asked(rest: Rest, call: Call, cluster_id: int) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from kschedweb.cluster import services
 from kschedweb.cluster.models import Cluster
 from kschedweb.ops import client as ops_client
-from kschedweb.ops import listing
+from kschedweb.ops import clusters, listing
 from kschedweb.query import LISTS
 from tests.cases import cases
 from tests.web.rest import logged_in
@@ -36,11 +36,13 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         return answer.status_code, content.decode()
 
     monkeypatch.setattr(ops_client.Client, "_asked", asked)
-    monkeypatch.setattr(listing, "connect", lambda _: ops_client.Client("h", 1, "t"))
+    for module in (listing, clusters):
+        monkeypatch.setattr(module, "connect", lambda _: ops_client.Client("h", 1, "t"))
 
     def command(*words: str) -> int:
         options = cli.parser().parse_args([*words, "--data-dir", str(tmp_path)])
-        return listing.show(data_dir=tmp_path, options=options)
+        show = clusters.clusters if options.command == "clusters" else listing.show
+        return show(data_dir=tmp_path, options=options)
 
     return command
 
@@ -133,3 +135,20 @@ def test_help_has_every_key(name: str, capsys: pytest.CaptureFixture[str]) -> No
         assert f"\n{key}" in said
     for column in LISTS[name].columns:
         assert column.name in said
+
+
+def test_clusters_are_listed_with_what_they_are(run: Run, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    Cluster.objects.create(name="a-copy", description="of Monday")
+    mirror = Cluster.objects.create(name="followed", is_mirror=True)
+    record = Cluster.objects.create(name="gone", is_record=True)
+    assert run("clusters") == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["NAME", "ID", "KIND", "SCHEDULER", "DESCRIPTION"]
+    told = {row.partition("  ")[0]: row.split("  ")[1:] for row in rows}
+    assert set(told) == {"a-copy", "followed", "gone", cluster.name}
+    assert "frozen" in " ".join(told["a-copy"]) and rows[0].endswith("of Monday")
+    assert f"{mirror.pk}" in " ".join(told["followed"]) and "mirror" in " ".join(told["followed"])
+    assert f"{record.pk}" in " ".join(told["gone"]) and "record" in " ".join(told["gone"])
+    assert "frozen" in " ".join(told[cluster.name])
+    assert run("clusters", "--json") == 0
+    assert {each["name"] for each in json.loads(capsys.readouterr().out)} == set(told)

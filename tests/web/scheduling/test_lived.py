@@ -1,4 +1,4 @@
-"""The past of one cluster that was really scheduled: engines, attempts and steps of then. The last test cuts it."""
+"""The past of one cluster that was really scheduled: engines, attempts and steps of then."""
 
 from __future__ import annotations
 
@@ -26,11 +26,19 @@ POSITIONS = 50
 
 
 @pytest.fixture(scope="module")
-def lived(committed: None) -> Iterator[Lived]:
-    """Through lost engines, other leaders, other configurations, preemptions, refused bindings."""
+def lives(committed: None) -> Iterator[list[Lived]]:
+    """What `lived` has made; whoever spoils it empties the list."""
     with pytest.MonkeyPatch.context() as patient:
         patient.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
-        yield live(Cluster.objects.create(name="lived", seed=1))
+        yield []
+
+
+@pytest.fixture
+def lived(lives: list[Lived]) -> Lived:
+    """Through lost engines, other leaders, other configurations, preemptions, refused bindings."""
+    if not lives:
+        lives.append(live(Cluster.objects.create(name=f"lived-{Cluster.objects.count()}", seed=1)))
+    return lives[0]
 
 
 def test_engine_at_any_moment_is_the_one_that_was_there(lived: Lived) -> None:
@@ -100,7 +108,8 @@ def test_runs_of_earlier_releases_stay_unproven_and_say_why(lived: Lived) -> Non
     assert "earlier release" in replay.reason
 
 
-def test_what_was_cut_away_is_gone_and_the_rest_is_as_it_was(lived: Lived) -> None:
+def test_what_was_cut_away_is_gone_and_the_rest_is_as_it_was(lived: Lived, lives: list[Lived]) -> None:
+    lives.clear()
     cluster, client = lived.cluster, logged_in()
     path = f"/api/clusters/{cluster.pk}/attempts"
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
