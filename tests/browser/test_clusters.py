@@ -96,7 +96,8 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
     expect(page.get_by_role("group", name="Pace of the scheduler")).to_be_visible()
     expect(page.get_by_role("button", name="Import")).to_be_visible()
     assert not page.url.endswith(f"/{made['id']}")
-    rest(page, service, "DELETE", f"clusters/{made['id']}")
+    for each in (made["id"], page.url.rpartition("/")[2]):
+        rest(page, service, "DELETE", f"clusters/{each}")
 
 
 def test_kubeconfig_reaches_the_cluster_until_its_token_is_ended(

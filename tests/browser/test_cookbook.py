@@ -42,6 +42,10 @@ def story(kept_context: BrowserContext, service: Service) -> Iterator[int]:
         until(page, lambda pending=deed.pending: is_tried(cluster, pending))
     page.close()
     yield made["id"]
+    page = kept_context.new_page()
+    page.goto(service.url)
+    clusters(page, service, "DELETE", f"/{made['id']}")
+    page.close()
 
 
 def is_tried(cluster: Cluster, pending: int) -> bool:

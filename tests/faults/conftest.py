@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.faults import storm
 from tests.faults.service import Service
 
 
@@ -15,3 +16,14 @@ def service() -> Iterator[Service]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture
+def stormy(service: Service) -> Iterator[Service]:
+    """The service with two workers of the kinds that matter, and without clusters of other tests."""
+    service.clusters_delete()
+    for name in storm.JOINED:
+        service.join(name)
+    yield service
+    service.leave()
+    service.clusters_delete()

@@ -110,11 +110,16 @@ class Service:
                     os.killpg(process.pid, signal.SIGKILL)
                 self.join(name)
 
-    def close(self) -> None:
-        for process in self.joined.values():
+    def leave(self) -> None:
+        """End what had joined."""
+        while self.joined:
+            _, process = self.joined.popitem()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+    def close(self) -> None:
+        self.leave()
         if self.process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.send_signal(signal.SIGTERM)
@@ -172,6 +177,10 @@ class Service:
     def cluster_create(self, name: str, *, seed: int = 1) -> int:
         made: dict[str, Any] = self.client.post("/api/clusters", {"name": name, "seed": seed})
         return int(made["id"])
+
+    def clusters_delete(self) -> None:
+        for cluster in self.client.all("/api/clusters"):
+            self.client.call("DELETE", f"/api/clusters/{cluster['id']}")
 
     def upload(self, cluster_id: int, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """Import the files in one request, as the command line does; its report, once it is accepted."""

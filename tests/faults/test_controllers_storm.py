@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,26 +32,13 @@ CALM_SECONDS = 1800.0
 Manifest = dict[str, Any]
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
-    """A service of the test's own, with two workers of the kinds that matter."""
-    made = Service()
-    try:
-        made.start()
-        for name in storm.JOINED:
-            made.join(name)
-        yield made
-    finally:
-        made.close()
-
-
-def test_controllers_do_everything_once_in_a_short_storm(service: Service) -> None:
-    weather(service, kills=8, stops=2, seconds=10)
+def test_controllers_do_everything_once_in_a_short_storm(stormy: Service) -> None:
+    weather(stormy, kills=8, stops=2, seconds=10)
 
 
 @pytest.mark.slow
-def test_controllers_do_everything_once_in_a_long_storm(service: Service) -> None:
-    weather(service, kills=40, stops=12, seconds=90)
+def test_controllers_do_everything_once_in_a_long_storm(stormy: Service) -> None:
+    weather(stormy, kills=40, stops=12, seconds=90)
 
 
 def weather(service: Service, *, kills: int, stops: int, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -105,6 +106,12 @@ def test_group_that_cannot_run_fails_and_says_what_to_install(
     lines = _lines(capsys)
     assert "browser cannot run: no Chromium found: apt-get install chromium" in "\n".join(lines)
     assert lines[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+def test_modules_are_compiled_once_whatever_the_environment_says(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert testing.run(words=["core"]) == 0
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
 
 
 def test_a_run_of_nothing_is_not_a_success(runs: Runs) -> None:

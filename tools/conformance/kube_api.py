@@ -10,7 +10,9 @@ started for it, in a folder of its own that goes afterwards, with an empty froze
 from __future__ import annotations
 
 import argparse
+import gzip
 import importlib.util
+import re
 import socket
 import subprocess
 import sys
@@ -29,6 +31,7 @@ UNUSABLE = 2
 CLUSTER = "conformance"
 START_SECONDS = 180
 _ENTRY = str(ROOT / "ksched")
+_YEARS_AGO = re.compile(r"\d+y\d+d(?= ago)")
 
 
 class ServiceProblem(Exception):
@@ -63,6 +66,11 @@ def main(argv: Sequence[str]) -> int:
         return UNUSABLE
 
 
+def undated(text: str) -> str:
+    """Recordings whose ages are any: how long ago a date was depends on the day on which they are played."""
+    return _YEARS_AGO.sub("<age>", text)
+
+
 def _program(paths: Sequence[Path]) -> Any:
     """The program that came with the recordings, None when there is none."""
     folders = [path if path.is_dir() else path.parent for path in paths]
@@ -85,8 +93,19 @@ def _play(program: Any, options: argparse.Namespace, target: Target) -> int:
         words += ["--family", family]
     if options.name:
         words += ["--name", options.name]
-    code: int = program.main([*words, *map(str, options.paths)])
+    with tempfile.TemporaryDirectory(prefix="ksched-") as folder:
+        code: int = program.main([*words, *map(str, _copies(options.paths, Path(folder)))])
     return code
+
+
+def _copies(paths: Sequence[Path], folder: Path) -> Iterator[Path]:
+    """The recordings there, undated."""
+    for number, path in enumerate(paths):
+        for file in sorted(path.glob("*.jsonl.gz")) if path.is_dir() else [path]:
+            copy = folder / f"{number}-{file.name}"
+            with gzip.open(file, "rt", encoding="utf-8") as told:
+                copy.write_bytes(gzip.compress(undated(told.read()).encode(), 1))
+            yield copy
 
 
 @contextmanager

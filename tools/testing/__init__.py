@@ -7,6 +7,7 @@ output of its failure, and the run is green. docs/testing.md is the page on all 
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 import time
@@ -35,6 +36,8 @@ def run(
 ) -> int:
     """The checks (of a whole run) and the tests that `words` name; 0 when nothing failed and something passed."""
     is_whole = not words and not word and not only_changed
+    # Tests start processes by the hundred: without it each would compile all modules anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         chosen = changed.concerned() if only_changed else groups.chosen(words)
     except groups.NotATestError as problem:

@@ -30,11 +30,11 @@ from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.watch import BOOKMARK, Watch
 from tests.core.apiserver.asking import NOW
+from tools.conformance.kube_api import undated
 
 Json = dict[str, Any]
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "kubeapi"
 _AS = re.compile(r"as=(\w+);v=v1;g=meta\.k8s\.io")
-_YEARS_AGO = re.compile(r"\d+y\d+d(?= ago)")
 _SECOND = 1_000_000
 _AGENT = "kubeapi-replay"
 
@@ -44,10 +44,10 @@ class NotPlayableError(Exception):
 
 
 def scenarios(folder: Path, family: str) -> Iterator[Json]:
-    """The recorded ones; how long ago a date was depends on the day, and is an age like any other."""
+    """The recorded ones, whatever the day they were recorded on."""
     with gzip.open(folder / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
-            yield json.loads(_YEARS_AGO.sub("<age>", line))
+            yield json.loads(undated(line))
 
 
 @lru_cache(maxsize=1)

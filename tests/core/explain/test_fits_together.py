@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from scheduler_core.explain.fits.changes import Kind, Suggestion
+from scheduler_core.explain.fits.changes import Kind
 from scheduler_core.explain.fits.search import Fits, fits
-from tests.builders import make, make_node, make_pod
-from tests.core.explain.test_fits import state
+from tests.builders import make, make_pod
+from tests.core.explain.test_fits import node, only, state
 from tests.core.scheduler.harness import profile, start
 
 WEB = {"app": "web"}
-
-
-def node(name: str, cpu: str = "4") -> Any:
-    return make_node(name).label({"kubernetes.io/hostname": name}).capacity(cpu=cpu, memory="8Gi", pods="10")
 
 
 def it(name: str = "it", cpu: str = "3") -> Any:
@@ -36,11 +32,6 @@ def of(pods: list[Any], *objects: Any) -> Fits:
 
 def three(**wanted: str) -> list[Any]:
     return [it(name, **wanted) for name in ("it", "b", "c")]
-
-
-def only(found: Fits, kind: Kind) -> Suggestion:
-    (one,) = [each for each in found.suggestions if [change.kind for change in each.changes] == [kind]]
-    return one
 
 
 def test_pods_that_fit_need_nothing() -> None:

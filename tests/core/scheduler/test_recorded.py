@@ -19,6 +19,7 @@ from scheduler_core.trace import digest
 from tests.builders import make_pod
 from tests.core.scheduler.harness import SECOND
 from tests.core.scheduler.world import Op, changes_of, start_world
+from tests.examples import seeds
 
 WHAT = (
     *("node", "node", "cordon", "drop node", "pod", "pod", "pod", "pod", "grow", "gate", "drop pod", "bound"),
@@ -33,7 +34,7 @@ def happenings(draws: Random) -> list[Op]:
     return [(draws.choice(WHAT), draws.randint(0, 9), draws.randint(0, 3)) for _ in range(STEPS)]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(2, 8))
 def test_engine_at_any_moment_is_the_one_fed_the_log_up_to_there(seed: int) -> None:
     """Preemptions, nodes that change and go, permits and bindings refused, in two profiles."""
     draws = Random(seed)

@@ -1,9 +1,10 @@
-"""Otter Post for a virtual day, at a quieter pace than the demo's: nothing is lost, overcommitted or forgotten."""
+"""Otter Post for hours, at a quieter pace than the demo's: nothing is lost, overcommitted or forgotten."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import cycle, islice
 
 import pytest
 
@@ -52,7 +53,7 @@ RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 
 
 @pytest.mark.parametrize(
-    "rounds", [pytest.param(3, id="half a day"), pytest.param(6, id="a day", marks=pytest.mark.slow)]
+    "rounds", [pytest.param(2, id="eight hours"), pytest.param(6, id="a day", marks=pytest.mark.slow)]
 )
 def test_otter_post_goes_on(rounds: int) -> None:
     story = Story(QUIET, config.load(CONFIGURATION))
@@ -143,10 +144,10 @@ def assert_rounds_happened(story: Story, rounds: int) -> None:
     evicted = [each.key.name for _, each in story.log if is_eviction_of_kubelet(each)]
     assert len(evicted) == rounds
     rolled_out = [each.key.name for _, each in story.log if isinstance(each, Patch) and "template" in spec_of(each)]
-    assert rolled_out == [each.name for each in SCRIPT.rollouts] * (rounds // len(SCRIPT.rollouts))
+    assert rolled_out == [each.name for each in islice(cycle(SCRIPT.rollouts), rounds)]
     for rollout in SCRIPT.rollouts:
         images = {pod["spec"]["containers"][0]["image"] for pod in story.alive if app_label(pod) == rollout.name}
-        assert images == {f"{rollout.image}:{rounds // len(SCRIPT.rollouts) + 1}"}
+        assert images == {f"{rollout.image}:{rolled_out.count(rollout.name) + 1}"}
 
 
 def is_eviction_of_kubelet(request: object) -> bool:

@@ -36,7 +36,8 @@ def server() -> Iterator[str]:
         def do_GET(self) -> None:
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(f"{self.path} {self.headers['Authorization']}".encode())
+            told = f"{self.path} {self.headers['Authorization']}" if self.path == "/version" else "3 (<age> ago)"
+            self.wfile.write(told.encode())
 
         def log_message(self, *_: object) -> None:
             pass
@@ -66,6 +67,15 @@ def test_agreement_is_told_last(server: str, recording: Path, capsys: pytest.Cap
 def test_difference_is_exit_code_1(server: str, recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--kube-api", "--server", server, "--token", "other", str(recording)]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed"
+
+
+def test_age_that_was_recorded_on_another_day_agrees(
+    server: str, tmp_path: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a folder; the program knows `<age>` for any."""
+    recording.write_bytes(gzip.compress(json.dumps({"path": "/age", "text": "3 (6y327d ago)"}).encode()))
+    assert main(["--kube-api", "--server", server, "--token", "t", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed"
 
 
 def test_folder_without_recordings_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

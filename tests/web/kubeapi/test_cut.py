@@ -118,7 +118,7 @@ def pod(name: str) -> dict[str, Any]:
 
 
 def test_what_was_answered_before_a_kill_is_there_once(service: Service) -> None:
-    names = [f"k-{number}" for number in range(200)]
+    names = [f"k-{number}" for number in range(80)]
     answered: dict[str, tuple[str, int]] = {}
     enough, over = threading.Event(), threading.Event()
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
@@ -13,14 +14,31 @@ from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import moments, proving, trying
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
-from tests.builders import Builder, scheduler_config
+from tests.builders import Builder, make_manifest, make_node, make_pod, scheduler_config
 from tests.web.scheduling.extenders import ExtenderServer, serving
 
 
 @pytest.fixture
-def cluster(db: None) -> Cluster:
-    """An empty cluster."""
+def cluster(db: None, request: pytest.FixtureRequest) -> Cluster:
+    """An empty cluster; where all is told one made as people make them, whose log begins with its settings."""
+    if "all_is_told" in request.fixturenames:
+        return cluster_services.cluster_create(name="lived", seed=1)
     return Cluster.objects.create(name="scheduled", seed=1)
+
+
+@pytest.fixture
+def all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Histories that are lived have nothing of which no log tells."""
+    monkeypatch.setattr("tests.web.scheduling.lived.bind_untold", lambda *_: None)
+
+
+@pytest.fixture
+def small(cluster: Cluster) -> Cluster:
+    """Few pods: a checkpoint, and something after it."""
+    put(cluster, make_manifest("Namespace", "secrets"), make_node("n0").capacity(cpu="2"))
+    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
+    settle(lead(cluster))
+    return cluster
 
 
 @pytest.fixture

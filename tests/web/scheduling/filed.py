@@ -5,10 +5,18 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
+
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.past import exporting, files, opening, planning
 from kschedweb.scheduling.past.replaying import Replay
+
+# For modules whose clusters come from files, or go there. What no log tells of is in no file.
+FILED = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("nothing_kept", "patient_fence", "all_is_told"),
+]
 
 
 def exported(cluster: Cluster, **span: Any) -> bytes:

@@ -29,24 +29,12 @@ from scheduler_core.sim.otter_post.apps import SERVICES
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.cases import cases
 from tests.web import rest
-from tests.web.scheduling import lived as living
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.filed import exported, opened, outcome
+from tests.web.scheduling.filed import FILED, exported, opened, outcome
 from tests.web.scheduling.lived import cycles, live, replayed
 from tests.web.scheduling.test_replaying import EXTENDER, Moody
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_kept", "patient_fence")]
-
-
-@pytest.fixture(autouse=True)
-def _all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of is in no file
-
-
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    """One that was made as people make them: its log begins with its settings."""
-    return cluster_services.cluster_create(name="lived", seed=1)
+pytestmark = FILED
 
 
 def anonymised(content: bytes) -> bytes:

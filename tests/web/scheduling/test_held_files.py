@@ -9,42 +9,18 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.ops import opening as open_command
 from kschedweb.scheduling.past import files, walking
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.traces.models import Checkpoint
-from tests.builders import make_manifest, make_node, make_pod
 from tests.web import rest
-from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.filed import answered, exported, forged, own, swap
+from tests.web.scheduling.filed import FILED, answered, exported, forged, own, swap
 from tests.web.scheduling.lived import cycles, live, replayed
 from tools import cli
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_kept", "patient_fence")]
-
-
-@pytest.fixture(autouse=True)
-def _all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of is in no file
-
-
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    """One that was made as people make them: its log begins with its settings."""
-    return cluster_services.cluster_create(name="lived", seed=1)
-
-
-@pytest.fixture
-def small(cluster: Cluster) -> Cluster:
-    """Few pods: a checkpoint, and something after it."""
-    put(cluster, make_manifest("Namespace", "secrets"), make_node("n0").capacity(cpu="2"))
-    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
-    settle(lead(cluster))
-    return cluster
+pytestmark = FILED
 
 
 Open = Callable[..., tuple[int, str]]

@@ -29,25 +29,13 @@ from kschedweb.scheduling.past.files import HistoryFileError
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
-from tests.builders import make_manifest, make_node, make_pod
+from tests.builders import make_node, make_pod
 from tests.web import rest
-from tests.web.scheduling import lived as living
 from tests.web.scheduling.conftest import lead, put, settle
-from tests.web.scheduling.filed import PATHS, answered, exported, forged, opened, outcome, swap
+from tests.web.scheduling.filed import FILED, PATHS, answered, exported, forged, opened, outcome, swap
 from tests.web.scheduling.lived import Lived, cycles, live, replayed
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_kept", "patient_fence")]
-
-
-@pytest.fixture(autouse=True)
-def _all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of is in no file
-
-
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    """One that was made as people make them: its log begins with its settings."""
-    return cluster_services.cluster_create(name="lived", seed=1)
+pytestmark = FILED
 
 
 def test_history_from_a_file_replays_as_the_original(cluster: Cluster) -> None:
@@ -94,15 +82,6 @@ def test_moment_is_a_span_without_length(cluster: Cluster) -> None:
     client = rest.logged_in()
     for path in ("summary", "pending", "objects?kind=Pod&limit=999"):
         assert answered(client, copy, path) == answered(client, cluster, path, str(position)), path
-
-
-@pytest.fixture
-def small(cluster: Cluster) -> Cluster:
-    """Few pods: a checkpoint, and something after it."""
-    put(cluster, make_manifest("Namespace", "secrets"), make_node("n0").capacity(cpu="2"))
-    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
-    settle(lead(cluster))
-    return cluster
 
 
 def test_every_flipped_byte_is_refused_by_the_name_of_its_part(small: Cluster) -> None:

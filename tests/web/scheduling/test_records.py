@@ -19,21 +19,10 @@ from scheduler_core.api.times import moment_of
 from tests.web import rest
 from tests.web.kubeapi import test_past_answers as api
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.filed import PATHS, answered, exported, opened
+from tests.web.scheduling.filed import FILED, PATHS, answered, exported, opened
 from tests.web.scheduling.lived import cycles, live
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_kept", "patient_fence")]
-
-
-@pytest.fixture(autouse=True)
-def _all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(living, "bind_untold", lambda *_: None)  # what no log tells of is in no file
-
-
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    """One that was made as people make them: its log begins with its settings."""
-    return cluster_services.cluster_create(name="lived", seed=1)
+pytestmark = FILED
 
 
 def test_every_moment_is_answered_as_by_the_original(cluster: Cluster) -> None:
