@@ -31,6 +31,7 @@ def open_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], django_assert_
     """Run `./ksched open` on a content; its exit code and what it printed. The database is not asked."""
 
     def run(content: bytes, *words: str) -> tuple[int, str]:
+        capsys.readouterr()  # of what was done before
         path = tmp_path / "some.history"
         path.write_bytes(content)
         options = cli.parser().parse_args(["open", str(path), *words])
