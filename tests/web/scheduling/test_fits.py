@@ -8,6 +8,8 @@ import pytest
 
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import pod_delete
+from kschedweb.scheduling.past import fitting, trying, walking
+from kschedweb.scheduling.past.errors import NotReplayableError
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.web.rest import logged_in
@@ -131,6 +133,44 @@ def test_engine_that_is_kept_knows_what_has_changed_since(cluster: Cluster) -> N
     assert [each["kind"] for each in asked(cluster)["suggestions"][0]["changes"]] == ["request"]
     pod_delete(cluster_id=cluster.pk, namespace="default", name="big", actor="test", grace_seconds=0)
     assert asked(cluster)["node"] == "n1"
+
+
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The clusters of which an engine is made from now on."""
+    clusters: list[int] = []
+    bare = walking.bare_engine
+
+    def noted(cluster: Cluster, version: int) -> Any:
+        clusters.append(cluster.pk)
+        return bare(cluster, version)
+
+    monkeypatch.setattr(walking, "bare_engine", noted)
+    return clusters
+
+
+def test_engine_is_kept_when_a_question_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the question was about a cluster of which none can be made."""
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"), make_pod("on").req(cpu="1").on("n1"))
+    put(cluster, make_pod("other").req(cpu="1m").scheduler("other"))
+    clusters = made(monkeypatch)
+    asked(cluster)
+    for name, status in (("nobody", 404), ("on", 422), ("other", 422)):
+        asked(cluster, name=name, status=status)
+    unusable = Cluster.objects.create(name="unusable", config_version=7)  # which is not stored
+    with pytest.raises(NotReplayableError):
+        fitting.pod_fits(cluster_id=unusable.pk, namespace="default", name="it", at=None, costs="", limit=1)
+    asked(cluster)
+    assert clusters == [cluster.pk, unusable.pk]
+
+
+def test_engine_is_not_kept_after_an_error(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows what it left behind."""
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    clusters = made(monkeypatch)
+    with pytest.raises(ZeroDivisionError), trying.there(cluster.pk, None):
+        raise ZeroDivisionError
+    asked(cluster)
+    assert clusters == [cluster.pk] * 2
 
 
 def test_pod_that_waited_then(cluster: Cluster) -> None:
