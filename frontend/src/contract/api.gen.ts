@@ -712,7 +712,7 @@ export interface paths {
         /**
          * Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
          * @description It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
-         *     does not try, 429 where four requests are in the past already.
+         *     does not try, 503 where another such question is being answered, 429 where four requests are in the past.
          */
         readonly get: operations["PodFits_get"];
         readonly put?: never;

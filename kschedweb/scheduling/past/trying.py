@@ -67,10 +67,10 @@ _lock = threading.Lock()
 def there(cluster_id: int, at: str | None) -> Iterator[There]:
     """The engine, which nobody else has within the block.
 
-    ClusterGoneError, NotReplayableError, TooManyError; of the past all that `asking.objects` raises.
+    ClusterGoneError, NotReplayableError, BusyError; of the past all that `asking.objects` raises.
     """
     if at is None:
-        with asking.turn(), _lock:
+        with asking.turn_now(), _lock:
             led = _now(journal.ends(cluster_id))
             try:
                 yield There(led.scheduler.engine, led.rv, partial(_manifests, cluster_id), partial(_object, cluster_id))

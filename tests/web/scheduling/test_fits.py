@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import pod_delete
-from kschedweb.scheduling.past import fitting, trying, walking
+from kschedweb.scheduling.past import asking, fitting, trying, walking
 from kschedweb.scheduling.past.errors import NotReplayableError
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
+from tests.waiting import HANG_SECONDS
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
 
@@ -171,6 +175,54 @@ def test_engine_is_not_kept_after_an_error(cluster: Cluster, monkeypatch: pytest
         raise ZeroDivisionError
     asked(cluster)
     assert clusters == [cluster.pk] * 2
+
+
+@cases(
+    "about, taken",
+    ("the same cluster", "scheduled", lambda cluster: trying.there(cluster.pk, None)),
+    ("another cluster", "other", lambda cluster: trying.there(cluster.pk, None)),
+    ("while the past is read", "scheduled", lambda cluster: asking.turn()),
+    ("while as many wait as may", "scheduled", lambda cluster: all_places()),
+)
+def test_question_that_comes_while_another_is_answered_is_not_kept_waiting(
+    cluster: Cluster, about: str, taken: Callable[[Cluster], AbstractContextManager[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It is told to come again, and is answered when it does."""
+    monkeypatch.setattr(asking, "MOMENT_SECONDS", 0.01)
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    other = cluster if about == cluster.name else Cluster.objects.create(name=about)
+    put(other, node("n1"), make_pod("it").req(cpu="6"))
+    with taken(cluster):
+        answer = logged_in().get(f"/api/clusters/{other.pk}/pods/default/it/fits")
+        assert (answer.status_code, answer.json()["code"]) == (503, "busy")
+        assert answer.headers["Retry-After"] == "1"
+    assert asked(other)["suggestions"]
+
+
+def test_question_waits_a_moment_for_another(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with asking.turn():
+            begun.set()
+            go_on.wait(HANG_SECONDS)
+
+    other = threading.Thread(target=first)
+    other.start()
+    begun.wait(HANG_SECONDS)
+    threading.Timer(0.05, go_on.set).start()
+    assert asked(cluster)["suggestions"]
+    other.join()
+
+
+@contextmanager
+def all_places() -> Iterator[None]:
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        yield
 
 
 def test_pod_that_waited_then(cluster: Cluster) -> None:
