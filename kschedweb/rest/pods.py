@@ -165,14 +165,16 @@ class PodFitsView(RestView):
     ) -> views.FitApplied:
         """Carry out what would make a pod fit, by requests to the API server, all in one transaction.
 
-        It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
-        deleted and created; 422 where a controller makes it, and for what is not written here.
+        It is tried again before: 409 where it is not what would make the pod fit any more, and `field` of `extra` is
+        what differs. A pod whose spec changes is deleted and created; 422 where a controller makes it, and for what is
+        not written here.
         """
-        wanted = [msgspec.structs.asdict(each) for each in body.changes]
+        wanted = [msgspec.to_builtins(each) for each in body.changes]
         applied = fit_apply(
             cluster_id=cluster_id,
             namespace=namespace,
             name=name,
+            uid=body.uid,
             wanted=wanted,
             dry_run=body.dry_run,
             actor=actor(request),

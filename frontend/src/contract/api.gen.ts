@@ -718,8 +718,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Carry out what would make a pod fit, by requests to the API server, all in one transaction.
-         * @description It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
-         *     deleted and created; 422 where a controller makes it, and for what is not written here.
+         * @description It is tried again before: 409 where it is not what would make the pod fit any more, and `field` of `extra` is
+         *     what differs. A pod whose spec changes is deleted and created; 422 where a controller makes it, and for what is
+         *     not written here.
          */
         readonly post: operations["PodFits_post"];
         readonly delete?: never;
@@ -2891,6 +2892,11 @@ export interface components {
              * @default false
              */
             readonly dry_run?: boolean;
+            /**
+             * @description of the pod that it was told of; empty: whichever has the name
+             * @default
+             */
+            readonly uid?: string;
         };
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
@@ -2959,16 +2965,24 @@ export interface components {
             /** @description of several pods, the nodes that they got one after another */
             readonly places: readonly components["schemas"]["FitPlace"][];
         };
-        /** @description A change of a suggestion. */
+        /** @description A change of a suggestion, all of it as it was told. */
         readonly FitWanted: {
             /** @enum {unknown} */
             readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
             /** @default  */
             readonly field?: string;
             /** @default  */
+            readonly old?: string;
+            /** @default  */
             readonly new?: string;
             /** @default  */
             readonly node?: string;
+            /** @default [] */
+            readonly pods?: readonly string[];
+            /** @default [] */
+            readonly more?: readonly string[];
+            /** @default  */
+            readonly of?: string;
         };
         /** @description A request to the API server. */
         readonly FitWrite: {
@@ -2984,6 +2998,8 @@ export interface components {
             readonly namespace: string;
             /** @description of the pod, or the owner */
             readonly name: string;
+            /** @description of the pod; empty for an owner, and for a manifest */
+            readonly uid: string;
             /** @description namespace/name of those that are to be placed, in the order of their turns */
             readonly pods: readonly string[];
             /** @description position of the change log that it was tried at */

@@ -44,6 +44,8 @@ _PATHS: Final = frozenset({Kind.REQUEST, Kind.HOST_PORT, Kind.CLAIM})
 _IN_PLACE: Final = frozenset({Kind.GATE, Kind.TOLERATION})
 _OF_OTHERS: Final = frozenset({Kind.UNCORDON, Kind.RELABEL, Kind.EVICT, Kind.ADD_NODE, Kind.QUOTA})
 Manifest = dict[str, Any]
+Wanted = Mapping[str, str | Sequence[str]]
+"""A change as it was told, its pods and further nodes in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +67,21 @@ class Applied:
 
 
 def fit_apply(
-    *, cluster_id: int, namespace: str, name: str, wanted: Sequence[Mapping[str, str]], dry_run: bool, actor: str
+    *, cluster_id: int, namespace: str, name: str, uid: str, wanted: Sequence[Wanted], dry_run: bool, actor: str
 ) -> Applied:
-    """Carry out the suggestion with these changes, each by `kind`, `field`, `new` and `node`.
+    """Carry out the suggestion with these changes; `uid`: of the pod that it was told of, where that is known.
 
-    It is tried again before: ConflictError where it is none any more. InvalidError for what cannot be written here, and
-    else as `fitting.pod_fits`, and as the API server refuses what it is asked.
+    It is tried again before: ConflictError where it is none any more, which names the field that is another one now.
+    InvalidError for what cannot be written here, and else as `fitting.pod_fits`, and as the API server refuses what it
+    is asked.
     """
     cluster = selectors.cluster_get(cluster_id)
     if cluster.is_mirror:
         raise InvalidError("a mirror is not written to: fork it")
     told = fitting.pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, at=None, costs="", limit=MOST)
-    found = next((each for each in told.fits.suggestions if list(map(_told, each.changes)) == list(wanted)), None)
-    if found is None:
-        raise ConflictError("this is not known to make the pod fit any more: ask again")
+    if uid and uid != told.uid:
+        raise ConflictError("uid: the pod was made anew since this was told: ask again", field="uid")
+    found = _found(told.fits.suggestions, wanted)
     requests = list(_requests(cluster, selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name), found))
     if not dry_run:
         with transaction.atomic():  # all of it or nothing
@@ -89,8 +92,39 @@ def fit_apply(
     return Applied(found.node, tuple(map(_written, requests)))
 
 
-def _told(change: Change) -> dict[str, str]:
-    return {"kind": str(change.kind), "field": change.field, "new": change.new, "node": change.node}
+def _found(suggestions: Sequence[Suggestion], wanted: Sequence[Wanted]) -> Suggestion:
+    """The one with these changes. ConflictError by the first field of the one that is most alike."""
+    offered = [list(map(_told, each.changes)) for each in suggestions]
+    for suggestion, changes in zip(suggestions, offered, strict=True):
+        if changes == list(wanted):
+            return suggestion
+    kinds = [each["kind"] for each in wanted]
+    alike = [_differing(changes, wanted) for changes in offered if [each["kind"] for each in changes] == kinds]
+    if not alike:
+        raise ConflictError("changes: none of these kinds are known to make it fit any more: ask again", field="changes")
+    path, now, then = min(alike, key=len)[0]
+    raise ConflictError(f"{path}: it is {now} now, and {then} in what was told: ask again", field=path)
+
+
+def _differing(changes: Sequence[Wanted], wanted: Sequence[Wanted]) -> list[tuple[str, str, str]]:
+    """Paths of fields, with what they are and what they are said to be."""
+    return [
+        (f"changes[{index}].{field}", _plainly(now[field]), _plainly(then[field]))
+        for index, (now, then) in enumerate(zip(changes, wanted, strict=True))
+        for field in now
+        if now[field] != then[field]
+    ]
+
+
+def _plainly(value: str | Sequence[str]) -> str:
+    return (value if isinstance(value, str) else ", ".join(value)) or "empty"
+
+
+def _told(change: Change) -> Wanted:
+    return {
+        "kind": str(change.kind), "field": change.field, "old": change.old, "new": change.new, "node": change.node,
+        "pods": list(change.pods), "more": list(change.more), "of": change.of,
+    }  # fmt: skip
 
 
 def _written(request: Request) -> Written:

@@ -272,7 +272,7 @@ def test_manifests_that_cannot_be_tried(cluster: Cluster, body: Any, word: str) 
 
 
 def applied_of(cluster: Cluster, suggestion: Any, status: int = 200, **more: Any) -> Any:
-    changes = [{name: each[name] for name in ("kind", "field", "new", "node")} for each in suggestion["changes"]]
+    changes = [{name: value for name, value in each.items() if name != "step"} for each in suggestion["changes"]]
     body = {"changes": changes, **more}
     answer = logged_in().post(f"/api/clusters/{cluster.pk}/pods/default/it/fits", body, format="json")
     assert answer.status_code == status, answer.content
@@ -324,3 +324,36 @@ def test_suggestion_that_holds_no_longer_or_is_not_ours_to_make_is_refused(clust
     assert "web makes the pod" in applied_of(cluster, told, 422)["message"]
     told["changes"][0]["new"] = "3"
     assert applied_of(cluster, told, 409)["code"] == "conflict"
+
+
+@cases(
+    "field, value, message",
+    ("field", "field", "spec.x", "changes[0].field: it is empty now, and spec.x in what was told"),
+    ("old", "old", "1", "changes[0].old: it is empty now, and 1 in what was told"),
+    ("node", "node", "n2", "changes[0].node: it is n1 now, and n2 in what was told"),
+    ("pods", "pods", ["default/c"], "changes[0].pods: it is default/b now, and default/c in what was told"),
+    ("more", "more", ["n2"], "changes[0].more: it is empty now, and n2 in what was told"),
+    ("of", "of", "ResourceQuota/q", "changes[0].of: it is empty now, and ResourceQuota/q in what was told"),
+    ("kind", "kind", "uncordon", "changes: none of these kinds"),
+)
+def test_stale_suggestion_is_refused_with_what_is_otherwise_now(
+    cluster: Cluster, field: str, value: Any, message: str
+) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="3"), make_pod("b").req(cpu="3").on("n1"))
+    (told,) = [each for each in asked(cluster)["suggestions"] if each["changes"][0]["kind"] == "evict"]
+    before = Cluster.objects.get(pk=cluster.pk).rv
+    told["changes"][0][field] = value
+    said = applied_of(cluster, told, 409)
+    assert said["message"].startswith(message)
+    assert said["extra"]["field"] == message.partition(":")[0]
+    assert Cluster.objects.get(pk=cluster.pk).rv == before
+
+
+def test_suggestion_for_a_pod_that_was_made_anew_since_is_refused(cluster: Cluster) -> None:
+    put(cluster, node("n1").unschedulable(), make_pod("it").req(cpu="1"))
+    told = asked(cluster)
+    pod_delete(cluster_id=cluster.pk, namespace="default", name="it", actor="test", grace_seconds=0)
+    put(cluster, make_pod("it", uid="another").req(cpu="1"))
+    said = applied_of(cluster, told["suggestions"][0], 409, uid=told["uid"])
+    assert (said["extra"], said["message"][:4]) == ({"field": "uid"}, "uid:")
+    assert applied_of(cluster, told["suggestions"][0], uid=asked(cluster)["uid"])["node"] == "n1"
