@@ -115,11 +115,16 @@ class FitWanted(Input):
     of: Annotated[str, text(1000, least=0)] = ""
 
 
-class FitApply(Input):
+class FitOwnerApply(Input):
     """The suggestion that is to be carried out."""
 
     changes: Annotated[Sequence[FitWanted], doc("all of it, in order, as it was told")]
     dry_run: Annotated[bool, doc("only say what would be written")] = False
+
+
+class FitApply(FitOwnerApply):
+    """The same for a pod."""
+
     uid: Annotated[str, text(253, "of the pod that it was told of; empty: whichever has the name", least=0)] = ""
 
 
@@ -135,7 +140,7 @@ class FitWrite(View):
 class FitApplied(View):
     """What was written, or would be."""
 
-    node: Annotated[str, doc("that the pod gets then")]
+    node: Annotated[str, doc("that the pod gets then, of several the first")]
     writes: Sequence[FitWrite]
 
 

@@ -1096,7 +1096,11 @@ export interface paths {
          */
         readonly get: operations["OwnerFits_get"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Carry out what would let all pods of a workload be placed together, as for one pod.
+         * @description 422 for a change of the pods themselves, which is one of the workload's template.
+         */
+        readonly post: operations["OwnerFits_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2879,11 +2883,11 @@ export interface components {
         };
         /** @description What was written, or would be. */
         readonly FitApplied: {
-            /** @description that the pod gets then */
+            /** @description that the pod gets then, of several the first */
             readonly node: string;
             readonly writes: readonly components["schemas"]["FitWrite"][];
         };
-        /** @description The suggestion that is to be carried out. */
+        /** @description The same for a pod. */
         readonly FitApply: {
             /** @description all of it, in order, as it was told */
             readonly changes: readonly components["schemas"]["FitWanted"][];
@@ -2921,6 +2925,16 @@ export interface components {
             readonly more: readonly string[];
             /** @description kind/name of another object that is changed: a claim, or a quota */
             readonly of: string;
+        };
+        /** @description The suggestion that is to be carried out. */
+        readonly FitOwnerApply: {
+            /** @description all of it, in order, as it was told */
+            readonly changes: readonly components["schemas"]["FitWanted"][];
+            /**
+             * @description only say what would be written
+             * @default false
+             */
+            readonly dry_run?: boolean;
         };
         /** @description A pod and its node. */
         readonly FitPlace: {
@@ -4794,6 +4808,7 @@ export type TriedPod = components['schemas']['TriedPod'];
 export type FitApplied = components['schemas']['FitApplied'];
 export type FitApply = components['schemas']['FitApply'];
 export type FitChange = components['schemas']['FitChange'];
+export type FitOwnerApply = components['schemas']['FitOwnerApply'];
 export type FitPlace = components['schemas']['FitPlace'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
@@ -7664,6 +7679,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodFits"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly OwnerFits_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FitOwnerApply"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FitApplied"];
                 };
             };
             /** @description Refused */
