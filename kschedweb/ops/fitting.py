@@ -83,13 +83,13 @@ def _applied(client: Client, options: argparse.Namespace, said: Mapping[str, Any
     cluster = cluster_id(client, options.cluster)
     if not options.fork:
         told = wanted if options.owner is not None else wanted | {"uid": said["uid"]}
-        return {"fork": None, "suggestion": chosen} | client.post(_about(cluster, options), told)
+        return {"fork": None, "suggestion": chosen, **client.post(_about(cluster, options), told)}
     made = client.post("/api/forks", {"cluster_id": cluster, "name": options.fork})
     until = time.monotonic() + COPY_SECONDS
     while True:
         try:
             found = client.post(_about(made["id"], options), wanted)
-            return {"fork": {"id": made["id"], "name": made["name"]}, "suggestion": chosen} | found
+            return {"fork": {"id": made["id"], "name": made["name"]}, "suggestion": chosen, **found}
         except Refused as refusal:
             if refusal.answer["code"] != "not_found" or time.monotonic() > until:  # else it is being copied
                 raise

@@ -58,7 +58,8 @@ describe("the card that says what would make a pod fit", () => {
     await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
     press("Carry out…");
     await vi.waitFor(() => expect(document.body.textContent).toContain("change Node n1"), 60_000);
-    expect(bodies).toEqual([{ changes: [{ kind: "uncordon", field: "", new: "", node: "n1" }], dry_run: true }]);
+    const told = { kind: "uncordon", field: "", old: "", new: "", node: "n1", pods: [], more: [], of: "" };
+    expect(bodies).toEqual([{ changes: [told], uid: "u-web", dry_run: true }]);
     press("Write it");
     await vi.waitFor(() => expect(document.body.textContent).toContain("Written: change Node n1"), 60_000);
     expect(bodies.at(-1)).toMatchObject({ dry_run: false });
