@@ -81,6 +81,13 @@ class ReadOnlyError(ApplicationError):
     status_code = status.HTTP_403_FORBIDDEN
 
 
+class BusyError(ApplicationError):
+    """What would answer is at work for somebody else, and done with it soon."""
+
+    code = "busy"
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+
+
 class TooManyError(ApplicationError):
     """As much as is allowed is under way already; later it may pass."""
 

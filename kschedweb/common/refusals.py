@@ -11,9 +11,10 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from kschedweb.common.errors import ApplicationError
+from kschedweb.common.errors import ApplicationError, BusyError
 
 log = structlog.get_logger(__name__)
+RETRY_SECONDS = 1  # after which somebody else's work may be done
 
 
 class Unavailable(exceptions.APIException):
@@ -26,7 +27,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """REST framework's handler with the service's one shape of errors; None lets an unexpected error through."""
     if isinstance(error, ApplicationError):
         set_rollback()
-        return Response(error.as_dict(), status=error.status_code)
+        again = {"Retry-After": str(RETRY_SECONDS)} if isinstance(error, BusyError) else None
+        return Response(error.as_dict(), status=error.status_code, headers=again)
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):

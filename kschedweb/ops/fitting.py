@@ -1,11 +1,13 @@
 """`./ksched fits`: what would make a pod fit, all that wait of an owner, or a manifest that is not in the cluster.
 
-Exit codes, for pipelines: 0 the pod fits as it is, 1 it does not, 2 nobody could say.
+Exit codes, for pipelines: 0 the pod fits as it is, 1 it does not, 2 nobody could say. With `--apply`: 0 it was carried
+out, or there was no need; 2 it was not.
 """
 
 import argparse
 import json
 import sys
+import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +19,8 @@ from kschedweb.ops.telling import number_of
 
 FITS, DOES_NOT, UNKNOWN = 0, 1, 2
 MOST_NAMED = 5  # of those that have to go, and of nodes
+COPY_SECONDS = 600.0  # that a large cluster may take to be copied
+POLL_SECONDS = 1.0
 
 
 def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
@@ -24,8 +28,19 @@ def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
     if sum(each is not None for each in (options.pod, options.file, options.owner)) != 1:
         print("ksched: name a pod, an owner with --owner, or a manifest with -f", file=sys.stderr)
         return UNKNOWN
+    if options.apply is not None and (options.file is not None or options.at):
+        print("ksched: --apply is for pods that are in the cluster now", file=sys.stderr)
+        return UNKNOWN
+    if options.apply is None and (options.fork or options.dry_run):
+        print("ksched: --fork and --dry-run need --apply", file=sys.stderr)
+        return UNKNOWN
     try:
-        said = _asked(connect(data_dir), options)
+        client = connect(data_dir)
+        said = _asked(client, options)
+        if options.apply is not None and not said["node"]:
+            done = _applied(client, options, said)
+            print(json.dumps(done) if options.json else "\n".join(_told_applied(done)))
+            return FITS
     except Refused as refusal:
         print(f"ksched: {refusal}", file=sys.stderr)
         return UNKNOWN
@@ -34,21 +49,61 @@ def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
 
 
 def _asked(client: Client, options: argparse.Namespace) -> Any:
-    path = f"/api/clusters/{cluster_id(client, options.cluster)}"
-    wanted = {"limit": options.limit, "costs": ",".join(options.cost or ())}
+    cluster = cluster_id(client, options.cluster)
+    wanted = {"limit": max(options.limit, options.apply or 0), "costs": ",".join(options.cost or ())}
     query = urllib.parse.urlencode(wanted | ({"at": options.at} if options.at else {}))
-    if options.owner is not None:
-        owned, _, name = options.owner.rpartition("/")
-        namespace, _, kind = owned.rpartition("/")
-        return client.call("GET", f"{path}/workloads/{_path(kind, namespace or 'default', name)}/fits?{query}")[1]
     if options.file is None:
-        namespace, _, name = options.pod.rpartition("/")
-        return client.call("GET", f"{path}/pods/{_path(namespace or 'default', name)}/fits?{query}")[1]
+        return client.call("GET", f"{_about(cluster, options)}?{query}")[1]
     try:
         body = sys.stdin.buffer.read() if str(options.file) == "-" else options.file.read_bytes()
     except OSError as error:
         raise Refused(f"{options.file}: {error.strerror}") from None
-    return client.call("POST", f"{path}/fits?{query}", body, "application/yaml")[1]
+    return client.call("POST", f"/api/clusters/{cluster}/fits?{query}", body, "application/yaml")[1]
+
+
+def _about(cluster: int, options: argparse.Namespace) -> str:
+    """The address of the pod's answer, or of the owner's."""
+    path = f"/api/clusters/{cluster}"
+    if options.owner is not None:
+        owned, _, name = options.owner.rpartition("/")
+        namespace, _, kind = owned.rpartition("/")
+        return f"{path}/workloads/{_path(kind, namespace or 'default', name)}/fits"
+    namespace, _, name = options.pod.rpartition("/")
+    return f"{path}/pods/{_path(namespace or 'default', name)}/fits"
+
+
+def _applied(client: Client, options: argparse.Namespace, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was written for a suggestion, in the cluster or in a copy of it that is made for it. Refused."""
+    known = said["suggestions"]
+    if not 1 <= options.apply <= len(known):
+        raise Refused(f"there is no suggestion {options.apply}, of {len(known)}")
+    chosen = known[options.apply - 1]
+    changes = [{name: value for name, value in each.items() if name != "step"} for each in chosen["changes"]]
+    wanted = {"changes": changes, "dry_run": options.dry_run}
+    cluster = cluster_id(client, options.cluster)
+    if not options.fork:
+        told = wanted if options.owner is not None else wanted | {"uid": said["uid"]}
+        return {"fork": None, "suggestion": chosen, **client.post(_about(cluster, options), told)}
+    made = client.post("/api/forks", {"cluster_id": cluster, "name": options.fork})
+    until = time.monotonic() + COPY_SECONDS
+    while True:
+        try:
+            found = client.post(_about(made["id"], options), wanted)
+            return {"fork": {"id": made["id"], "name": made["name"]}, "suggestion": chosen, **found}
+        except Refused as refusal:
+            if refusal.answer["code"] != "not_found" or time.monotonic() > until:  # else it is being copied
+                raise
+        time.sleep(POLL_SECONDS)
+
+
+def _told_applied(done: Mapping[str, Any]) -> Iterator[str]:
+    if done["fork"]:
+        yield f"in {done['fork']['name']} (id {done['fork']['id']}), a copy:"
+    yield "; ".join(map(change_text, done["suggestion"]["changes"]))
+    for each in done["writes"]:
+        name = f"{each['namespace']}/{each['name']}" if each["namespace"] else each["name"]
+        yield f"    {each['verb']} {each['kind']} {name}"
+    yield f"    then on {done['node']}"
 
 
 def _path(*parts: str) -> str:

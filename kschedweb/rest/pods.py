@@ -22,7 +22,7 @@ from kschedweb.rest.answers import RestView
 from kschedweb.rest.attempts import NewestFirst
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past import asking, telling
-from kschedweb.scheduling.past.applying import fit_apply
+from kschedweb.scheduling.past.applying import Applied, fit_apply, owner_fit_apply
 from kschedweb.scheduling.past.evicted import pod_evicted
 from kschedweb.scheduling.past.fitting import FitsTold, manifest_fits, owner_fits, pod_fits
 from kschedweb.scheduling.past.pending import pod_why
@@ -155,7 +155,7 @@ class PodFitsView(RestView):
         """Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
 
         It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
-        does not try, 429 where four requests are in the past already.
+        does not try, 503 where another such question is being answered, 429 where four requests are in the past.
         """
         told = pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, **_wanted(query))
         return _fits(self, told)
@@ -165,23 +165,25 @@ class PodFitsView(RestView):
     ) -> views.FitApplied:
         """Carry out what would make a pod fit, by requests to the API server, all in one transaction.
 
-        It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
-        deleted and created; 422 where a controller makes it, and for what is not written here.
+        It is tried again before: 409 where it is not what would make the pod fit any more, and `field` of `extra` is
+        what differs. A pod whose spec changes is deleted and created; 422 where a controller makes it, and for what is
+        not written here.
         """
-        wanted = [msgspec.structs.asdict(each) for each in body.changes]
         applied = fit_apply(
             cluster_id=cluster_id,
             namespace=namespace,
             name=name,
-            wanted=wanted,
+            uid=body.uid,
+            wanted=[msgspec.to_builtins(each) for each in body.changes],
             dry_run=body.dry_run,
             actor=actor(request),
         )
-        writes = [views.view_of(views.FitWrite, each) for each in applied.writes]
-        return views.FitApplied(applied.node, writes)
+        return _applied(applied)
 
 
 class OwnerFitsView(RestView):
+    access = {"POST": Role.OPERATOR}
+
     def get(
         self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, query: views.FitsQuery
     ) -> views.PodFits:
@@ -191,6 +193,24 @@ class OwnerFitsView(RestView):
         """
         told = owner_fits(cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, **_wanted(query))
         return _fits(self, told)
+
+    def post(
+        self, request: Request, cluster_id: int, kind: str, namespace: str, name: str, body: views.FitOwnerApply
+    ) -> views.FitApplied:
+        """Carry out what would let all pods of a workload be placed together, as for one pod.
+
+        422 for a change of the pods themselves, which is one of the workload's template.
+        """
+        applied = owner_fit_apply(
+            cluster_id=cluster_id,
+            kind=kind,
+            namespace=namespace,
+            name=name,
+            wanted=[msgspec.to_builtins(each) for each in body.changes],
+            dry_run=body.dry_run,
+            actor=actor(request),
+        )
+        return _applied(applied)
 
 
 class FitsView(RestView):
@@ -215,6 +235,10 @@ class FitsView(RestView):
             raise InvalidError("expected the manifest of one Pod", found=[item.title for item in items[:10]])
         told = manifest_fits(cluster_id=cluster_id, manifest=items[0].manifest, **_wanted(query))
         return _fits(self, told)
+
+
+def _applied(applied: Applied) -> views.FitApplied:
+    return views.FitApplied(applied.node, [views.view_of(views.FitWrite, each) for each in applied.writes])
 
 
 def _wanted(query: views.FitsQuery) -> dict[str, Any]:

@@ -87,6 +87,7 @@ class PodFits(View):
 
     namespace: str
     name: Annotated[str, doc("of the pod, or the owner")]
+    uid: Annotated[str, doc("of the pod; empty for an owner, and for a manifest")]
     pods: Annotated[Sequence[str], doc("namespace/name of those that are to be placed, in the order of their turns")]
     rv: Annotated[int, doc("position of the change log that it was tried at")]
     nodes: Annotated[int, doc("of the cluster")]
@@ -102,19 +103,29 @@ class PodFits(View):
 
 
 class FitWanted(Input):
-    """A change of a suggestion."""
+    """A change of a suggestion, all of it as it was told."""
 
     kind: FitKind
     field: Annotated[str, text(1000, least=0)] = ""
+    old: Annotated[str, text(1000, least=0)] = ""
     new: Annotated[str, text(1000, least=0)] = ""
     node: Annotated[str, text(253, least=0)] = ""
+    pods: Sequence[str] = ()
+    more: Sequence[str] = ()
+    of: Annotated[str, text(1000, least=0)] = ""
 
 
-class FitApply(Input):
+class FitOwnerApply(Input):
     """The suggestion that is to be carried out."""
 
     changes: Annotated[Sequence[FitWanted], doc("all of it, in order, as it was told")]
     dry_run: Annotated[bool, doc("only say what would be written")] = False
+
+
+class FitApply(FitOwnerApply):
+    """The same for a pod."""
+
+    uid: Annotated[str, text(253, "of the pod that it was told of; empty: whichever has the name", least=0)] = ""
 
 
 class FitWrite(View):
@@ -129,7 +140,7 @@ class FitWrite(View):
 class FitApplied(View):
     """What was written, or would be."""
 
-    node: Annotated[str, doc("that the pod gets then")]
+    node: Annotated[str, doc("that the pod gets then, of several the first")]
     writes: Sequence[FitWrite]
 
 

@@ -55,6 +55,21 @@ class ImageStates:
         """The states a node refers to; a ghost may name images that are gone."""
         return {name: self._states[name] for name in names if name in self._states}
 
+    def names(self) -> list[str]:
+        """Of all images, in order of arrival."""
+        return list(self._states)
+
+    def put_back(self, node_name: str, states: dict[str, ImageState]) -> None:
+        """Have the node's images be these again; one that no other node has was dropped with its size meanwhile."""
+        for name, state in states.items():
+            state.nodes.add(node_name)
+            self._states[name] = state
+        self.version += bool(states)
+
+    def put_in_order(self, names: list[str]) -> None:
+        """The same images in another order of arrival."""
+        self._states = {name: self._states[name] for name in names}
+
     def dump(self) -> list[Any]:
         return [[name, state.size, sorted(state.nodes)] for name, state in self._states.items()]
 

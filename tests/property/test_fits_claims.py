@@ -16,7 +16,7 @@ from scheduler_core.api.pod import Pod
 from scheduler_core.explain.fits.changes import Change, Kind, Suggestion, World
 from scheduler_core.explain.fits.search import Fits, fits
 from tests.core.plugins.dynamic_resources import devices as made
-from tests.core.scheduler.harness import Cluster, profile, start
+from tests.core.scheduler.harness import Cluster, dumped, profile, start
 from tests.property.test_fits import LEAST_FOUND
 
 Manifest = dict[str, Any]
@@ -154,10 +154,11 @@ def one_more(change: Change, world: World) -> World:
 
 def found_for(objects: list[KubeObject], pod: Pod) -> Fits:
     cluster = engine_of([*objects, pod])
+    before = dumped(cluster.scheduler)
     found = fits(cluster.scheduler.engine, pod, limit=100)
     assert found is not None
-    again = fits(cluster.scheduler.engine, pod, limit=100)
-    assert again == found  # what was tried is undone
+    assert dumped(cluster.scheduler) == before  # what was tried is undone
+    assert fits(cluster.scheduler.engine, pod, limit=100) == found
     return found
 
 

@@ -141,12 +141,13 @@ export const api = {
   podFits: (id: number, key: string) =>
     answerOf(client.GET("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", at(podAt(id, key)))),
   /** Carry out what would make it fit, or only say what would be written. */
-  fitApply: (id: number, key: string, { changes }: FitSuggestion, dry: boolean) =>
+  fitApply: (id: number, key: string, uid: string, { changes }: FitSuggestion, dry: boolean) =>
     answerOf(
       client.POST("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
         ...at(podAt(id, key)),
         body: {
-          changes: changes.map(({ kind, field, new: to, node }) => ({ kind, field, new: to, node })),
+          changes: changes.map(({ step, ...told }) => told),
+          uid,
           dry_run: dry,
         },
       }),

@@ -712,14 +712,15 @@ export interface paths {
         /**
          * Say what would make a pod fit: the smallest changes, each tried by a cycle, the cheapest first.
          * @description It is tried on what is stored now, or was `at` a moment. 422 for a pod that has a node or that this scheduler
-         *     does not try, 429 where four requests are in the past already.
+         *     does not try, 503 where another such question is being answered, 429 where four requests are in the past.
          */
         readonly get: operations["PodFits_get"];
         readonly put?: never;
         /**
          * Carry out what would make a pod fit, by requests to the API server, all in one transaction.
-         * @description It is tried again before: 409 where it is not what would make the pod fit any more. A pod whose spec changes is
-         *     deleted and created; 422 where a controller makes it, and for what is not written here.
+         * @description It is tried again before: 409 where it is not what would make the pod fit any more, and `field` of `extra` is
+         *     what differs. A pod whose spec changes is deleted and created; 422 where a controller makes it, and for what is
+         *     not written here.
          */
         readonly post: operations["PodFits_post"];
         readonly delete?: never;
@@ -1095,7 +1096,11 @@ export interface paths {
          */
         readonly get: operations["OwnerFits_get"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Carry out what would let all pods of a workload be placed together, as for one pod.
+         * @description 422 for a change of the pods themselves, which is one of the workload's template.
+         */
+        readonly post: operations["OwnerFits_post"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2878,11 +2883,11 @@ export interface components {
         };
         /** @description What was written, or would be. */
         readonly FitApplied: {
-            /** @description that the pod gets then */
+            /** @description that the pod gets then, of several the first */
             readonly node: string;
             readonly writes: readonly components["schemas"]["FitWrite"][];
         };
-        /** @description The suggestion that is to be carried out. */
+        /** @description The same for a pod. */
         readonly FitApply: {
             /** @description all of it, in order, as it was told */
             readonly changes: readonly components["schemas"]["FitWanted"][];
@@ -2891,6 +2896,11 @@ export interface components {
              * @default false
              */
             readonly dry_run?: boolean;
+            /**
+             * @description of the pod that it was told of; empty: whichever has the name
+             * @default
+             */
+            readonly uid?: string;
         };
         /** @description A change of one field of the pod or of a node, of the pods of a node, or of the number of nodes. */
         readonly FitChange: {
@@ -2915,6 +2925,16 @@ export interface components {
             readonly more: readonly string[];
             /** @description kind/name of another object that is changed: a claim, or a quota */
             readonly of: string;
+        };
+        /** @description The suggestion that is to be carried out. */
+        readonly FitOwnerApply: {
+            /** @description all of it, in order, as it was told */
+            readonly changes: readonly components["schemas"]["FitWanted"][];
+            /**
+             * @description only say what would be written
+             * @default false
+             */
+            readonly dry_run?: boolean;
         };
         /** @description A pod and its node. */
         readonly FitPlace: {
@@ -2959,16 +2979,24 @@ export interface components {
             /** @description of several pods, the nodes that they got one after another */
             readonly places: readonly components["schemas"]["FitPlace"][];
         };
-        /** @description A change of a suggestion. */
+        /** @description A change of a suggestion, all of it as it was told. */
         readonly FitWanted: {
             /** @enum {unknown} */
             readonly kind: "addNode" | "claim" | "deviceClass" | "devices" | "evict" | "gate" | "hostPort" | "maxSkew" | "nodeAffinity" | "nodeSelector" | "podAffinity" | "podAntiAffinity" | "priority" | "quota" | "relabel" | "request" | "spread" | "storageClass" | "toleration" | "uncordon";
             /** @default  */
             readonly field?: string;
             /** @default  */
+            readonly old?: string;
+            /** @default  */
             readonly new?: string;
             /** @default  */
             readonly node?: string;
+            /** @default [] */
+            readonly pods?: readonly string[];
+            /** @default [] */
+            readonly more?: readonly string[];
+            /** @default  */
+            readonly of?: string;
         };
         /** @description A request to the API server. */
         readonly FitWrite: {
@@ -2984,6 +3012,8 @@ export interface components {
             readonly namespace: string;
             /** @description of the pod, or the owner */
             readonly name: string;
+            /** @description of the pod; empty for an owner, and for a manifest */
+            readonly uid: string;
             /** @description namespace/name of those that are to be placed, in the order of their turns */
             readonly pods: readonly string[];
             /** @description position of the change log that it was tried at */
@@ -4778,6 +4808,7 @@ export type TriedPod = components['schemas']['TriedPod'];
 export type FitApplied = components['schemas']['FitApplied'];
 export type FitApply = components['schemas']['FitApply'];
 export type FitChange = components['schemas']['FitChange'];
+export type FitOwnerApply = components['schemas']['FitOwnerApply'];
 export type FitPlace = components['schemas']['FitPlace'];
 export type FitPreemption = components['schemas']['FitPreemption'];
 export type FitsQuery = components['schemas']['FitsQuery'];
@@ -7648,6 +7679,43 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PodFits"];
+                };
+            };
+            /** @description Refused */
+            readonly "4XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Refusal"];
+                };
+            };
+        };
+    };
+    readonly OwnerFits_post: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly cluster_id: number;
+                readonly kind: string;
+                readonly name: string;
+                readonly namespace: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FitOwnerApply"];
+            };
+        };
+        readonly responses: {
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FitApplied"];
                 };
             };
             /** @description Refused */

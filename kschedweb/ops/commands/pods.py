@@ -66,5 +66,8 @@ def add(commands: Commands) -> None:
         "--cost", action="append", metavar="KIND=POINTS", help="points of a change, as evict=10; repeatable"
     )
     fit.add_argument("--limit", type=int, default=10, help="suggestions at most (default: 10)")
+    fit.add_argument("--apply", type=int, metavar="N", help="carry out the Nth of them: 1 is the first that is printed")
+    fit.add_argument("--dry-run", action="store_true", help="with --apply: only say what would be written")
+    fit.add_argument("--fork", metavar="NAME", help="with --apply: in a copy of the cluster, made under this name")
     fit.add_argument("--cluster", help="name of the cluster (default: the only one there is)")
     fit.add_argument("--json", action="store_true", help="print one JSON document")

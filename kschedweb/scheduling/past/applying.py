@@ -6,7 +6,7 @@ a controller would make again is left to whoever changes its template.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
@@ -44,6 +44,8 @@ _PATHS: Final = frozenset({Kind.REQUEST, Kind.HOST_PORT, Kind.CLAIM})
 _IN_PLACE: Final = frozenset({Kind.GATE, Kind.TOLERATION})
 _OF_OTHERS: Final = frozenset({Kind.UNCORDON, Kind.RELABEL, Kind.EVICT, Kind.ADD_NODE, Kind.QUOTA})
 Manifest = dict[str, Any]
+Wanted = Mapping[str, str | Sequence[str]]
+"""A change as it was told, its pods and further nodes in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +67,92 @@ class Applied:
 
 
 def fit_apply(
-    *, cluster_id: int, namespace: str, name: str, wanted: Sequence[Mapping[str, str]], dry_run: bool, actor: str
+    *, cluster_id: int, namespace: str, name: str, uid: str, wanted: Sequence[Wanted], dry_run: bool, actor: str
 ) -> Applied:
-    """Carry out the suggestion with these changes, each by `kind`, `field`, `new` and `node`.
+    """Carry out the suggestion with these changes; `uid`: of the pod that it was told of, where that is known.
 
-    It is tried again before: ConflictError where it is none any more. InvalidError for what cannot be written here, and
-    else as `fitting.pod_fits`, and as the API server refuses what it is asked.
+    It is tried again before: ConflictError where it is none any more, which names the field that is another one now.
+    InvalidError for what cannot be written here, and else as `fitting.pod_fits`, and as the API server refuses what it
+    is asked.
     """
+    cluster = _writable(cluster_id)
+    told = fitting.pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, at=None, costs="", limit=MOST)
+    if uid and uid != told.uid:
+        raise ConflictError("uid: the pod was made anew since this was told: ask again", field="uid")
+    found = _found(told.fits.suggestions, wanted)
+    row = selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name)
+    return _carried_out(cluster, found, _requests(cluster, row, found), dry_run=dry_run, actor=actor)
+
+
+def owner_fit_apply(
+    *, cluster_id: int, kind: str, namespace: str, name: str, wanted: Sequence[Wanted], dry_run: bool, actor: str
+) -> Applied:
+    """The same of all pods of an owner together, whose template is not changed. Raises as `fit_apply`."""
+    cluster = _writable(cluster_id)
+    told = fitting.owner_fits(
+        cluster_id=cluster_id, kind=kind, namespace=namespace, name=name, at=None, costs="", limit=MOST
+    )
+    found = _found(told.fits.suggestions, wanted)
+    own = next((each for each in found.changes if each.kind not in _OF_OTHERS), None)
+    if own is not None:
+        raise InvalidError(f"{own.kind} is of the pods of {kind} {name}: change its template", kind=own.kind)
+    requests = (each for change in found.changes for each in _of_others(cluster, namespace, change))
+    return _carried_out(cluster, found, requests, dry_run=dry_run, actor=actor)
+
+
+def _writable(cluster_id: int) -> Cluster:
     cluster = selectors.cluster_get(cluster_id)
     if cluster.is_mirror:
         raise InvalidError("a mirror is not written to: fork it")
-    told = fitting.pod_fits(cluster_id=cluster_id, namespace=namespace, name=name, at=None, costs="", limit=MOST)
-    found = next((each for each in told.fits.suggestions if list(map(_told, each.changes)) == list(wanted)), None)
-    if found is None:
-        raise ConflictError("this is not known to make the pod fit any more: ask again")
-    requests = list(_requests(cluster, selectors.pod_get(cluster_id=cluster_id, namespace=namespace, name=name), found))
+    return cluster
+
+
+def _carried_out(
+    cluster: Cluster, found: Suggestion, asked: Iterable[Request], *, dry_run: bool, actor: str
+) -> Applied:
+    requests = list(asked)
     if not dry_run:
         with transaction.atomic():  # all of it or nothing
-            now = clock.now_of(cluster_id)
-            for answer in services.requests_carry_out(cluster_id=cluster_id, requests=requests, actor=actor, now=now):
+            now = clock.now_of(cluster.pk)
+            for answer in services.requests_carry_out(cluster_id=cluster.pk, requests=requests, actor=actor, now=now):
                 if isinstance(answer, Refused):
                     raise services.error_of(answer.status)
-    return Applied(found.node, tuple(map(_written, requests)))
+    return Applied(found.node, tuple(dict.fromkeys(map(_written, requests))))
 
 
-def _told(change: Change) -> dict[str, str]:
-    return {"kind": str(change.kind), "field": change.field, "new": change.new, "node": change.node}
+def _found(suggestions: Sequence[Suggestion], wanted: Sequence[Wanted]) -> Suggestion:
+    """The one with these changes. ConflictError by the first field of the one that is most alike."""
+    offered = [list(map(_told, each.changes)) for each in suggestions]
+    for suggestion, changes in zip(suggestions, offered, strict=True):
+        if changes == list(wanted):
+            return suggestion
+    kinds = [each["kind"] for each in wanted]
+    alike = [_differing(changes, wanted) for changes in offered if [each["kind"] for each in changes] == kinds]
+    if not alike:
+        raise ConflictError("changes: none of these kinds makes it fit any more: ask again", field="changes")
+    path, now, then = min(alike, key=len)[0]
+    raise ConflictError(f"{path}: it is {now} now, and {then} in what was told: ask again", field=path)
+
+
+def _differing(changes: Sequence[Wanted], wanted: Sequence[Wanted]) -> list[tuple[str, str, str]]:
+    """Paths of fields, with what they are and what they are said to be."""
+    return [
+        (f"changes[{index}].{field}", _plainly(now[field]), _plainly(then[field]))
+        for index, (now, then) in enumerate(zip(changes, wanted, strict=True))
+        for field in now
+        if now[field] != then[field]
+    ]
+
+
+def _plainly(value: str | Sequence[str]) -> str:
+    return (value if isinstance(value, str) else ", ".join(value)) or "empty"
+
+
+def _told(change: Change) -> Wanted:
+    return {
+        "kind": str(change.kind), "field": change.field, "old": change.old, "new": change.new, "node": change.node,
+        "pods": list(change.pods), "more": list(change.more), "of": change.of,
+    }  # fmt: skip
 
 
 def _written(request: Request) -> Written:
@@ -130,26 +192,32 @@ def _requests(cluster: Cluster, row: Pod, found: Suggestion) -> Iterator[Request
 
 
 def _of_others(cluster: Cluster, namespace: str, change: Change) -> Iterator[Request]:
-    node = ObjectKey("Node", "", change.node)
+    is_frozen = cluster.lifecycle_mode == LifecycleMode.FROZEN
+    names = (change.node, *change.more)
     match change.kind:
         case Kind.UNCORDON:
-            manifest = Node.objects.get(cluster=cluster, name=change.node).manifest
-            taints = [each for each in manifest["spec"].get("taints") or () if each["key"] != UNSCHEDULABLE_TAINT.key]
-            yield Patch(node, {"spec": {"unschedulable": None, "taints": taints or None}})
+            for row in Node.objects.filter(cluster=cluster, name__in=names).order_by("id"):
+                given = row.manifest["spec"].get("taints") or ()
+                taints = [each for each in given if each["key"] != UNSCHEDULABLE_TAINT.key]
+                spec = {"unschedulable": None, "taints": taints or None}
+                yield Patch(ObjectKey("Node", "", row.name), {"spec": spec})
         case Kind.RELABEL:
             labels = {change.field.removeprefix("metadata.labels."): change.new or None}
-            yield Patch(node, {"metadata": {"labels": labels}})
+            yield from (Patch(ObjectKey("Node", "", name), {"metadata": {"labels": labels}}) for name in names)
         case Kind.QUOTA:
-            hard = {change.field.removeprefix("spec.hard."): change.new}
-            yield Patch(ObjectKey("ResourceQuota", namespace, change.of.partition("/")[2]), {"spec": {"hard": hard}})
+            hard = {"hard": {change.field.removeprefix("spec.hard."): change.new}}
+            quota = ObjectKey("ResourceQuota", namespace, change.of.partition("/")[2])
+            yield Patch(quota, {"spec": hard})
+            if is_frozen:  # admission goes by the status, which no controller would write there
+                yield Patch(quota, {"status": hard}, subresource="status")
         case Kind.EVICT:
-            grace = _AT_ONCE if cluster.lifecycle_mode == LifecycleMode.FROZEN else None  # nobody would end it there
+            grace = _AT_ONCE if is_frozen else None  # nobody would end it there
             for pod in change.pods:
                 key = ObjectKey("Pod", *pod.split("/"))
                 yield Evict(key, *EVICTED, grace_seconds=grace, asks_budgets=True)
         case Kind.ADD_NODE:
             like = Node.objects.get(cluster=cluster, name=change.new).manifest
-            yield Create(_node_like(like, change.node))
+            yield from (Create(_node_like(like, name)) for name in names)
 
 
 def _node_like(template: Manifest, name: str) -> Manifest:

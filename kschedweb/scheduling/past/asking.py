@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from kschedweb.cluster import clock, selectors
-from kschedweb.common.errors import ApplicationError, InvalidError
+from kschedweb.common.errors import ApplicationError, BusyError, InvalidError
 from kschedweb.common.turns import Turns
 from kschedweb.scheduling.past import anonymising, exporting, moments, planning
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
@@ -28,6 +28,7 @@ OF_A_MIRRORS_CACHE = (
 )
 OUTSIDE = "is before 1970 or after the last year that there is"
 WAIT_SECONDS = 20.0
+MOMENT_SECONDS = 2.0  # a question that an engine is kept for takes less
 MOST_OPEN = 4  # requests that wait for a moment or read one; those beyond are refused at once
 MOST_ANONYMISED = 50_000  # cycles of a file whose names are replaced: its steps are made again meanwhile
 OPENING = Turns(MOST_OPEN)
@@ -81,6 +82,15 @@ def time_of(text: str, now: datetime) -> datetime:
 def turn() -> Iterator[None]:
     """A turn with the engines of the past, which are led one after the other; TooManyError when too many wait."""
     with OPENING.one(0), READING.one(WAIT_SECONDS):
+        yield
+
+
+@contextmanager
+def turn_now() -> Iterator[None]:
+    """The same for who would rather ask again than wait: BusyError after a moment, also when too many wait."""
+    with OPENING.within(0) as is_let_in, READING.within(MOMENT_SECONDS if is_let_in else 0) as has_turn:
+        if not (is_let_in and has_turn):
+            raise BusyError("another question like this one, or about the past, is being answered: ask again")
         yield
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ class FitsTold:
     """`rv`: the position of the change log that it is about; `costs`: the whole table that ranked it.
 
     `pods`: those that were to be placed, in the order in which they were. `then`: position and time of the past.
+    `uid`: of a pod that is stored.
     """
 
     namespace: str
@@ -42,6 +43,7 @@ class FitsTold:
     costs: Mapping[str, int]
     pods: tuple[str, ...]
     then: tuple[Position, datetime] | None
+    uid: str = ""
 
 
 def pod_fits(*, cluster_id: int, namespace: str, name: str, at: str | None, costs: str, limit: int) -> FitsTold:
@@ -59,7 +61,7 @@ def pod_fits(*, cluster_id: int, namespace: str, name: str, at: str | None, cost
             raise InvalidError("the scheduler does not know the pod: it has ended")
         if pod.is_assigned:
             raise InvalidError(f"the pod is on {pod.spec.node_name}", node=pod.spec.node_name)
-        return _told(there, namespace, name, (pod,), (), table, limit)
+        return replace(_told(there, namespace, name, (pod,), (), table, limit), uid=pod.uid)
 
 
 def owner_fits(

@@ -232,6 +232,7 @@ def fits_view(told: FitsTold) -> views.PodFits:
     return views.PodFits(
         namespace=told.namespace,
         name=told.name,
+        uid=told.uid,
         pods=told.pods,
         rv=told.rv,
         nodes=found.nodes,

@@ -18,6 +18,7 @@ import orjson
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.common.errors import ApplicationError
 from kschedweb.scheduling.past import asking, journal, stores, walking
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.objects import objects_at
@@ -66,13 +67,17 @@ _lock = threading.Lock()
 def there(cluster_id: int, at: str | None) -> Iterator[There]:
     """The engine, which nobody else has within the block.
 
-    ClusterGoneError, NotReplayableError, TooManyError; of the past all that `asking.objects` raises.
+    ClusterGoneError, NotReplayableError, BusyError; of the past all that `asking.objects` raises.
     """
     if at is None:
-        with asking.turn(), _lock:
+        with asking.turn_now(), _lock:
             led = _now(journal.ends(cluster_id))
-            yield There(led.scheduler.engine, led.rv, partial(_manifests, cluster_id), partial(_object, cluster_id))
-            _kept.append(led)  # not one that an error left in a state that nobody knows
+            try:
+                yield There(led.scheduler.engine, led.rv, partial(_manifests, cluster_id), partial(_object, cluster_id))
+            except ApplicationError:  # a refusal: what was tried has been undone, as after an answer
+                _kept.append(led)
+                raise
+            _kept.append(led)  # not one that any other error left in a state that nobody knows
         return
     with asking.objects(cluster_id, at) as found:
         cluster = journal.ends(cluster_id)
@@ -95,11 +100,11 @@ def forget() -> None:
 
 
 def _now(cluster: Cluster) -> _Kept:
-    kept = _kept.pop() if _kept else None
-    led = None if kept is None else _led(kept, cluster)
+    led = _led(_kept[0], cluster) if _kept else None
     if led is not None:
         return led
     scheduler = walking.bare_engine(cluster, cluster.config_version)
+    _kept.clear()  # there is room for one, and only now is it known that another one can be made
     _step(scheduler, stores.of(cluster.pk).now(), objects_at(cluster.pk, cluster.rv).puts())
     return _Kept(cluster.pk, cluster.config_version, cluster.rv, scheduler)
 
@@ -114,6 +119,7 @@ def _led(kept: _Kept, cluster: Cluster) -> _Kept | None:
     except follow.LogClearedError:
         return None
     stored = [change for change in changes if isinstance(change, ObjectPut | ObjectDeleted)]
+    _kept.clear()  # until it is known to be whole again
     _step(kept.scheduler, stores.of(cluster.pk).now(), stored)
     return replace(kept, rv=rv)
 

@@ -1,7 +1,7 @@
 """Suggestions for a pod that no node has room for: one change that is enough, else two, the cheapest first.
 
 Everything that is suggested was tried by a cycle of the engine, which gave the pod the node that is named. The engine
-has to be the caller's own: caches are warmed, and pods that were evicted for a try come back behind others.
+has to be the caller's own meanwhile, and is afterwards as it was, but for caches that are warm.
 """
 
 from __future__ import annotations
@@ -129,7 +129,6 @@ class _Search:
                     yield from self._tried((change,))
         if not preempts and not self.world.others:
             yield from self._preempting()
-        # Last of all that looks at the pods of a node: those that come back stand behind the others.
         for change in evictions.evictions(self.engine, self.tries, self.world):
             yield from self._tried((change,))
         for change in nodes.additions(self.tries, self.world, self.infos):

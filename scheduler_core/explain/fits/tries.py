@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from scheduler_core.api.pod import Pod
+from scheduler_core.cache.restoring import Before
 from scheduler_core.cycle.cycle import Cycle
 from scheduler_core.cycle.view import Int32Array
 from scheduler_core.explain.fits.changes import Place, World
@@ -34,6 +35,7 @@ class Tries:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._before: Before  # of all tries
         self.count = 0
 
     @contextmanager
@@ -42,11 +44,12 @@ class Tries:
         engine = self._engine
         extenders, start, effects = engine.extenders, engine.next_start_node_index, engine.effects
         engine.extenders = Extenders([], engine.log)
+        self._before = Before(engine.cache, engine.snapshot)
         try:
             yield
         finally:
+            self._before.restore()
             engine.extenders, engine.next_start_node_index, engine.effects = extenders, start, effects
-            engine.snapshot.update_snapshot(engine.cache)
 
     @property
     def infos(self) -> list[NodeInfo]:
@@ -148,17 +151,25 @@ class Tries:
     def _settled(self, cycle: Cycle, node: str, later: ExitStack) -> bool:
         """Have the pod take its room on the node until later; whether what it needs there could be reserved."""
         engine, pod, assumed = self._engine, cycle.pod, cycle.pod.on_node(node)
-        engine.cache.assume_pod(assumed, cycle.signature)
         later.callback(engine.snapshot.update_snapshot, engine.cache)
+        later.enter_context(self._before.around([node]))
+        engine.cache.assume_pod(assumed, cycle.signature)
         later.callback(engine.cache.forget_pod, assumed)
+        later.callback(engine.queue.nominator.load, engine.queue.nominator.dump())
         engine.queue.delete_nominated_pod_if_exists(pod)
-        later.callback(engine.queue.add_nominated_pod, pod, None)
         later.callback(cycle.profile.run_unreserve, cycle.state, assumed, node)
         return cycle.profile.run_reserve(cycle.state, assumed, node).is_success
 
     @contextmanager
     def _in(self, world: World) -> Iterator[None]:
-        """The cache as it is in this world, and then as it was, but for the order of pods that come back."""
+        """The cache as it is in this world, and then as it was."""
+        with self._before.around(_touched(world)), self._changed(world):
+            yield
+        if world.is_elsewhere:
+            self._engine.snapshot.update_snapshot(self._engine.cache)
+
+    @contextmanager
+    def _changed(self, world: World) -> Iterator[None]:
         cache, start = self._engine.cache, self._engine.next_start_node_index
         gone = [cache.get_pod(pod) for pod in world.gone]
         for _, changed in world.objects:
@@ -181,5 +192,8 @@ class Tries:
                 cache.update_node(after, before)
             for stored, _ in world.objects:
                 self._engine.store.put(stored)
-            if world.is_elsewhere:
-                self._engine.snapshot.update_snapshot(cache)
+
+
+def _touched(world: World) -> list[str]:
+    """The nodes that are otherwise in the world, of those that are there."""
+    return [*(node.name for node, _ in world.nodes), *(pod.spec.node_name for pod in world.gone)]

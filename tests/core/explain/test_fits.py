@@ -9,10 +9,9 @@ import pytest
 from scheduler_core.api.quantity import parse
 from scheduler_core.explain.fits.changes import COSTS, Kind, Suggestion, with_costs
 from scheduler_core.explain.fits.search import Fits, fits
-from scheduler_core.scheduler.engine import Engine
 from tests.builders import make, make_node, make_pod
 from tests.cases import cases
-from tests.core.scheduler.harness import profile, start
+from tests.core.scheduler.harness import dumped, profile, start
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 WEB, DB = {"app": "web"}, {"app": "db"}
@@ -27,25 +26,15 @@ def it() -> Any:
 
 
 def of(pod: Any, *objects: Any, **options: Any) -> Fits:
-    """What is found; the engine decides afterwards as before."""
+    """What is found; the engine is afterwards as before."""
     cluster = start(profile(default=True))
     built = pod.build()
     cluster.put(*(each.build() if hasattr(each, "build") else each for each in objects), built)
-    engine = cluster.scheduler.engine
-    before = state(engine)
-    found = fits(engine, built, **options)
-    assert state(engine) == before
+    before = dumped(cluster.scheduler)
+    found = fits(cluster.scheduler.engine, built, **options)
+    assert dumped(cluster.scheduler) == before
     assert found is not None
     return found
-
-
-def state(engine: Engine) -> Any:
-    """What the engine decides by, but for the order of pods on a node."""
-    nodes = [
-        (info.node, info.requested, sorted(each.pod.key for each in info.pods), sorted(info.used_ports))
-        for _, info in sorted(engine.cache.dump().nodes.items())
-    ]
-    return nodes, engine.next_start_node_index, sorted(engine.cache.pod_states), engine.queue.get("default/it")
 
 
 def only(found: Fits, kind: Kind) -> Suggestion:

@@ -8,7 +8,7 @@ from scheduler_core.explain.fits.changes import Kind
 from scheduler_core.explain.fits.search import Fits, fits
 from tests.builders import make, make_pod
 from tests.core.explain.test_fits import node, only, state
-from tests.core.scheduler.harness import profile, start
+from tests.core.scheduler.harness import dumped, profile, start
 
 WEB = {"app": "web"}
 
@@ -18,15 +18,14 @@ def it(name: str = "it", cpu: str = "3") -> Any:
 
 
 def of(pods: list[Any], *objects: Any) -> Fits:
-    """What is found; the engine decides afterwards as before."""
+    """What is found; the engine is afterwards as before."""
     cluster = start(profile(default=True))
     first, *others = (pod.build() for pod in pods)
     cluster.put(*(each.build() if hasattr(each, "build") else each for each in objects), first, *others)
-    engine = cluster.scheduler.engine
-    before = state(engine)
-    found = fits(engine, first, others)
+    before = dumped(cluster.scheduler)
+    found = fits(cluster.scheduler.engine, first, others)
     assert found is not None
-    assert state(engine) == before
+    assert dumped(cluster.scheduler) == before
     return found
 
 

@@ -39,6 +39,7 @@ from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
 from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.ports import Draws, FirstDraws
+from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.engine import Observer
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.table.node_table import NodeTable
@@ -253,6 +254,13 @@ def start(
             observer=observer,
         )
     )
+
+
+def dumped(scheduler: Scheduler) -> Any:
+    """All that the engine knows, the snapshot brought up to date as by a first cycle and a second one."""
+    for _ in range(2):
+        scheduler.engine.snapshot.update_snapshot(scheduler.engine.cache)
+    return msgspec.msgpack.decode(checkpoint.dump(scheduler))
 
 
 def plain(attempt: Attempt) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kschedweb.ops import fitting
 from kschedweb.ops.client import Refused
 from tests.cases import cases
@@ -134,6 +136,86 @@ def test_manifest_is_sent_as_it_is(command: Command, tmp_path: Path) -> None:
 )
 def test_what_cannot_be_asked_is_an_error(command: Command, words: list[str], problem: str) -> None:
     said = command(fitting.fits, Service(lambda path, _: SAID), "fits", *words)
+    assert (said.code, said.err.strip()) == (2, problem)
+
+
+APPLIED = {"node": "n1", "writes": [
+    {"verb": "delete", "kind": "Pod", "namespace": "shop", "name": "big"},
+    {"verb": "patch", "kind": "Node", "namespace": "", "name": "n1"},
+]}  # fmt: skip
+TWO = SAID | {"uid": "u", "suggestions": [TELLS | {"changes": [CHANGE]}, TELLS]}
+
+
+def answered(path: str, body: Any) -> Any:
+    """Clusters are copied at once; the first time that the copy is asked it is still empty."""
+    if path == "/api/forks":
+        return {"id": 7, "name": body["name"]}
+    return TWO if body is None else APPLIED
+
+
+def sent(change: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in change.items() if name != "step"}
+
+
+def test_suggestion_is_carried_out(command: Command) -> None:
+    one = Service(answered)
+    said = command(fitting.fits, one, "fits", "shop/big", "--apply", "2", "--limit", "1")
+    assert one.paths == ["/api/clusters/1/pods/shop/big/fits?limit=2&costs=", "/api/clusters/1/pods/shop/big/fits"]
+    assert one.asked[-1][2] == {"changes": [sent(REQUEST)], "dry_run": False, "uid": "u"}
+    assert said.code == 0
+    assert said.lines == [
+        "lower spec.containers[0].resources.requests.cpu from 8 to 4",
+        "    delete Pod shop/big",
+        "    patch Node n1",
+        "    then on n1",
+    ]
+
+
+def test_suggestion_for_an_owner_is_only_told_in_a_dry_run(command: Command) -> None:
+    one = Service(answered)
+    said = command(fitting.fits, one, "fits", "--owner", "Job/big", "--apply", "1", "--dry-run", "--json")
+    assert one.asked[-1] == (
+        "POST",
+        "/api/clusters/1/workloads/Job/default/big/fits",
+        {"changes": [sent(CHANGE)], "dry_run": True},
+    )
+    assert (said.code, json.loads(said.out)["writes"]) == (0, APPLIED["writes"])
+
+
+def test_suggestion_is_carried_out_in_a_copy(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is asked until it is there."""
+    monkeypatch.setattr(fitting, "POLL_SECONDS", 0)
+    missing = iter((True, True, False))
+
+    def answer(path: str, body: Any) -> Any:
+        if path.startswith("/api/clusters/7") and next(missing):
+            raise Refused("pod not found", {"code": "not_found", "message": "", "extra": {}})
+        return answered(path, body)
+
+    one = Service(answer)
+    said = command(fitting.fits, one, "fits", "shop/big", "--apply", "1", "--fork", "what-if")
+    assert one.asked[1] == ("POST", "/api/forks", {"cluster_id": 1, "name": "what-if"})
+    assert one.paths[2:] == ["/api/clusters/7/pods/shop/big/fits"] * 3
+    assert one.asked[-1][2] == {"changes": [sent(CHANGE)], "dry_run": False}
+    assert (said.code, said.lines[0]) == (0, "in what-if (id 7), a copy:")
+
+
+def test_nothing_is_carried_out_for_a_pod_that_fits(command: Command) -> None:
+    one = Service(lambda path, _: SAID | {"node": "n2"})
+    said = command(fitting.fits, one, "fits", "big", "--apply", "1")
+    assert (said.code, len(one.asked)) == (0, 1)
+
+
+@cases(
+    "words, problem",
+    ("none of that number", ["big", "--apply", "3"], "ksched: there is no suggestion 3, of 2"),
+    ("none before the first", ["big", "--apply", "0"], "ksched: there is no suggestion 0, of 2"),
+    ("of the past", ["big", "--apply", "1", "--at", "7.9"], "ksched: --apply is for pods that are in the cluster now"),
+    ("a manifest", ["-f", "x", "--apply", "1"], "ksched: --apply is for pods that are in the cluster now"),
+    ("nothing in a copy", ["big", "--fork", "x"], "ksched: --fork and --dry-run need --apply"),
+)
+def test_what_cannot_be_carried_out_is_an_error(command: Command, words: list[str], problem: str) -> None:
+    said = command(fitting.fits, Service(answered), "fits", *words)
     assert (said.code, said.err.strip()) == (2, problem)
 
 

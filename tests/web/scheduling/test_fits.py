@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import pytest
 
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from kschedweb.cluster.services import pod_delete
+from kschedweb.scheduling.past import asking, fitting, trying, walking
+from kschedweb.scheduling.past.errors import NotReplayableError
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
+from tests.waiting import HANG_SECONDS
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, settle
 
@@ -98,13 +104,9 @@ def test_pods_that_a_quota_keeps_from_being_created(cluster: Cluster) -> None:
         "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
     }
     spec = {"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    limits = {"hard": {"requests.cpu": "2"}}
-    quota = make_manifest("ResourceQuota", "small", spec=limits)
-    put(cluster, node("n1"), make_manifest("ReplicaSet", "web", spec=spec), quota)
+    put(cluster, node("n1"), make_manifest("ReplicaSet", "web", spec=spec))
     put(cluster, make_pod("a").req(cpu="1").owner("ReplicaSet", "web"))
-    (stored,) = ApiObject.objects.filter(cluster=cluster, kind="ResourceQuota")
-    stored.manifest["status"] = {**limits, "used": {"requests.cpu": "1"}}  # as a controller counts
-    stored.save()
+    put_counted_quota(cluster, {"requests.cpu": "2"}, {"requests.cpu": "1"})
     said = asked_of(cluster, "ReplicaSet", "web")
     assert said["pods"] == ["default/a", "default/web-missing-0", "default/web-missing-1"]
     (told,) = said["suggestions"]
@@ -115,6 +117,14 @@ def test_pods_that_a_quota_keeps_from_being_created(cluster: Cluster) -> None:
     body = make_pod("new").req(cpu="2").image("i").manifest()
     (refused,) = sent(cluster, body)["suggestions"]
     assert [(each["kind"], each["new"]) for each in refused["changes"]] == [("quota", "3")]
+
+
+def put_counted_quota(cluster: Cluster, hard: dict[str, str], used: dict[str, str]) -> None:
+    """As a controller has counted it."""
+    put(cluster, make_manifest("ResourceQuota", "small", spec={"hard": hard}))
+    (stored,) = ApiObject.objects.filter(cluster=cluster, kind="ResourceQuota")
+    stored.manifest["status"] = {"hard": hard, "used": used}
+    stored.save()
 
 
 def asked_of(cluster: Cluster, kind: str, name: str, status: int = 200) -> Any:
@@ -131,6 +141,92 @@ def test_engine_that_is_kept_knows_what_has_changed_since(cluster: Cluster) -> N
     assert [each["kind"] for each in asked(cluster)["suggestions"][0]["changes"]] == ["request"]
     pod_delete(cluster_id=cluster.pk, namespace="default", name="big", actor="test", grace_seconds=0)
     assert asked(cluster)["node"] == "n1"
+
+
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The clusters of which an engine is made from now on."""
+    clusters: list[int] = []
+    bare = walking.bare_engine
+
+    def noted(cluster: Cluster, version: int) -> Any:
+        clusters.append(cluster.pk)
+        return bare(cluster, version)
+
+    monkeypatch.setattr(walking, "bare_engine", noted)
+    return clusters
+
+
+def test_engine_is_kept_when_a_question_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the question was about a cluster of which none can be made."""
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"), make_pod("on").req(cpu="1").on("n1"))
+    put(cluster, make_pod("other").req(cpu="1m").scheduler("other"))
+    clusters = made(monkeypatch)
+    asked(cluster)
+    for name, status in (("nobody", 404), ("on", 422), ("other", 422)):
+        asked(cluster, name=name, status=status)
+    unusable = Cluster.objects.create(name="unusable", config_version=7)  # which is not stored
+    with pytest.raises(NotReplayableError):
+        fitting.pod_fits(cluster_id=unusable.pk, namespace="default", name="it", at=None, costs="", limit=1)
+    asked(cluster)
+    assert clusters == [cluster.pk, unusable.pk]
+
+
+def test_engine_is_not_kept_after_an_error(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows what it left behind."""
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    clusters = made(monkeypatch)
+    with pytest.raises(ZeroDivisionError), trying.there(cluster.pk, None):
+        raise ZeroDivisionError
+    asked(cluster)
+    assert clusters == [cluster.pk] * 2
+
+
+@cases(
+    "about, taken",
+    ("the same cluster", "scheduled", lambda cluster: trying.there(cluster.pk, None)),
+    ("another cluster", "other", lambda cluster: trying.there(cluster.pk, None)),
+    ("while the past is read", "scheduled", lambda cluster: asking.turn()),
+    ("while as many wait as may", "scheduled", lambda cluster: all_places()),
+)
+def test_question_that_comes_while_another_is_answered_is_not_kept_waiting(
+    cluster: Cluster, about: str, taken: Callable[[Cluster], AbstractContextManager[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It is told to come again, and is answered when it does."""
+    monkeypatch.setattr(asking, "MOMENT_SECONDS", 0.01)
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    other = cluster if about == cluster.name else Cluster.objects.create(name=about)
+    put(other, node("n1"), make_pod("it").req(cpu="6"))
+    with taken(cluster):
+        answer = logged_in().get(f"/api/clusters/{other.pk}/pods/default/it/fits")
+        assert (answer.status_code, answer.json()["code"]) == (503, "busy")
+        assert answer.headers["Retry-After"] == "1"
+    assert asked(other)["suggestions"]
+
+
+def test_question_waits_a_moment_for_another(cluster: Cluster) -> None:
+    put(cluster, node("n1"), make_pod("it").req(cpu="6"))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with asking.turn():
+            begun.set()
+            go_on.wait(HANG_SECONDS)
+
+    other = threading.Thread(target=first)
+    other.start()
+    begun.wait(HANG_SECONDS)
+    threading.Timer(0.05, go_on.set).start()
+    assert asked(cluster)["suggestions"]
+    other.join()
+
+
+@contextmanager
+def all_places() -> Iterator[None]:
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        yield
 
 
 def test_pod_that_waited_then(cluster: Cluster) -> None:
@@ -177,58 +273,3 @@ def test_costs_that_cannot_be(cluster: Cluster, query: str, status: int, word: s
 )  # fmt: skip
 def test_manifests_that_cannot_be_tried(cluster: Cluster, body: Any, word: str) -> None:
     assert word in str(sent(cluster, body, status=422))
-
-
-def applied_of(cluster: Cluster, suggestion: Any, status: int = 200, **more: Any) -> Any:
-    changes = [{name: each[name] for name in ("kind", "field", "new", "node")} for each in suggestion["changes"]]
-    body = {"changes": changes, **more}
-    answer = logged_in().post(f"/api/clusters/{cluster.pk}/pods/default/it/fits", body, format="json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
-
-
-def writes(said: Any) -> list[str]:
-    return [" ".join(filter(None, (each["verb"], each["kind"], each["name"]))) for each in said["writes"]]
-
-
-@cases(
-    "pod, objects, kind, want",
-    ("uncordon", make_pod("it").req(cpu="1"), [node("n1").unschedulable()], "uncordon", ["patch Node n1"]),
-    ("label", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "relabel", ["patch Node n1"]),
-    ("node", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "addNode",
-     ["create Node n1-new-1"]),
-    ("evict", make_pod("it").req(cpu="3"), [node("n1"), make_pod("b").req(cpu="3").on("n1")], "evict", ["evict Pod b"]),
-    ("toleration", make_pod("it").req(cpu="1"), [node("n1").taint("a")], "toleration", ["patch Pod it"]),
-    ("gate", make_pod("it").req(cpu="1").gate("g"), [node("n1")], "gate", ["patch Pod it"]),
-    ("request", make_pod("it").req(cpu="6"), [node("n1")], "request", ["delete Pod it", "create Pod it"]),
-    ("selector", make_pod("it").req(cpu="1").node_selector(disk="ssd"), [node("n1")], "nodeSelector",
-     ["delete Pod it", "create Pod it"]),
-    ("affinity", make_pod("it").req(cpu="1").pod_affinity("kubernetes.io/hostname", {"a": "b"}), [node("n1")],
-     "podAffinity", ["delete Pod it", "create Pod it"]),
-    ("skew", make_pod("it").req(cpu="1").spread("rack", {"a": "b"}, max_skew=1), [node("n1")], "spread",
-     ["delete Pod it", "create Pod it"]),
-    ("port", make_pod("it").req(cpu="1").host_port(80), [node("n1"), make_pod("b").host_port(80).on("n1")],
-     "hostPort", ["delete Pod it", "create Pod it"]),
-)  # fmt: skip
-def test_suggestion_is_carried_out_and_the_pod_gets_the_node(
-    cluster: Cluster, pod: Any, objects: list[Any], kind: str, want: list[str]
-) -> None:
-    scheduler = lead(cluster)
-    put(cluster, *objects, pod)
-    settle(scheduler)
-    (told,) = [each for each in asked(cluster)["suggestions"] if [one["kind"] for one in each["changes"]] == [kind]]
-    before = Cluster.objects.get(pk=cluster.pk).rv
-    assert writes(applied_of(cluster, told, dry_run=True)) == want
-    assert Cluster.objects.get(pk=cluster.pk).rv == before
-    said = applied_of(cluster, told)
-    assert (said["node"], writes(said)) == (told["node"], want)
-    settle(scheduler)
-    assert Pod.objects.get(cluster=cluster, name="it").node_name == told["node"]
-
-
-def test_suggestion_that_holds_no_longer_or_is_not_ours_to_make_is_refused(cluster: Cluster) -> None:
-    put(cluster, node("n1"), make_pod("it").req(cpu="6").owner("ReplicaSet", "web"))
-    (told,) = [each for each in asked(cluster)["suggestions"] if each["changes"][0]["kind"] == "request"]
-    assert "web makes the pod" in applied_of(cluster, told, 422)["message"]
-    told["changes"][0]["new"] = "3"
-    assert applied_of(cluster, told, 409)["code"] == "conflict"

@@ -6,6 +6,7 @@ const NONE = { field: "", old: "", new: "", step: "", pods: [], more: [], of: ""
 export const FITS: PodFits = {
   namespace: "default",
   name: "web",
+  uid: "u-web",
   pods: ["default/web"],
   rv: 12,
   nodes: 3,

@@ -2,6 +2,7 @@ import { mount, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { api } from "../../api/client";
 import { queries } from "../../data/queries";
+import { store } from "../../state/store.svelte";
 import { FITS } from "../__fixtures__/fits";
 import WhatFits from "./WhatFits.svelte";
 
@@ -19,6 +20,7 @@ afterEach(() => {
   shown = null;
   document.body.replaceChildren();
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
 function show(body: object, status = 200, all = false): () => string {
@@ -58,10 +60,36 @@ describe("the card that says what would make a pod fit", () => {
     await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
     press("Carry out…");
     await vi.waitFor(() => expect(document.body.textContent).toContain("change Node n1"), 60_000);
-    expect(bodies).toEqual([{ changes: [{ kind: "uncordon", field: "", new: "", node: "n1" }], dry_run: true }]);
+    const told = { kind: "uncordon", field: "", old: "", new: "", node: "n1", pods: [], more: [], of: "" };
+    expect(bodies).toEqual([{ changes: [told], uid: "u-web", dry_run: true }]);
     press("Write it");
     await vi.waitFor(() => expect(document.body.textContent).toContain("Written: change Node n1"), 60_000);
     expect(bodies.at(-1)).toMatchObject({ dry_run: false });
+  });
+
+  it("writes to a copy of a cluster that is only read, once that is there", async () => {
+    const written = { node: "n1", writes: [{ verb: "patch", kind: "Node", namespace: "", name: "n1" }] };
+    const paths: string[] = [];
+    vi.spyOn(store, "mayCreate", "get").mockReturnValue(true);
+    vi.stubGlobal("fetch", async ({ method, url }: Request) => {
+      const { pathname } = new URL(url);
+      if (method === "POST") paths.push(pathname);
+      if (pathname === "/api/forks") return new Response(JSON.stringify({ id: 7 }), { status: 201 });
+      if (pathname.startsWith("/api/clusters/7/") && paths.length === 2)
+        return new Response(JSON.stringify({ code: "not_found", message: "", extra: {} }), { status: 404 });
+      return new Response(JSON.stringify(method === "POST" ? written : FITS));
+    });
+    const ask = () => api.podFits(1, "default/web");
+    const props = { clusterId: 1, about: ["default/web", 1], ask, applyTo: "default/web", isReadOnly: true };
+    shown = mount(WhatFits, { target: document.body, props });
+    const buttons = () => [...document.querySelectorAll("button")];
+    buttons()[0]?.click();
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
+    expect(buttons().map((each) => each.textContent)).toEqual(["In a copy", "In a copy"]);
+    buttons()[0]?.click();
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Written in a copy"), 60_000);
+    expect(paths).toEqual(["/api/forks", ...Array(2).fill("/api/clusters/7/pods/default/web/fits")]);
+    expect(document.querySelector("a[href*='clusters/7']")?.textContent).toBe("Open the copy");
   });
 
   it("tells of all pods of a workload", async () => {
