@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_core.explain.fits.changes import Kind
 from scheduler_core.explain.fits.search import Fits, fits
 from tests.builders import make, make_pod
-from tests.core.explain.test_fits import node, only, state
+from tests.core.explain.test_fits import node, only
 from tests.core.scheduler.harness import dumped, profile, start
 
 WEB = {"app": "web"}
