@@ -93,6 +93,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"^(.+?)(Add|Update|Delete)$": Worst(whole, ("", "Add", "")),
     r"(?:^|_)([a-z])": Worst(everywhere, ("", "_a", "")),
     r"[-._/]": Worst(everywhere, ("", "-", "")),
+    r"\d{1,4}y\d{1,3}d(?= ago)": Worst(everywhere, ("", "1y1d", "")),
     r"(?!\.\.?\Z)[^/%\0]{1,253}": Worst(whole, ("", "a", "/")),
     r"\{\{-?\s*(.*?)\s*-?\}\}": Ours("upstream's workloads"),
     r'json:"(?P<name>[^",]*)(?P<options>[^"]*)"': Ours("upstream's sources"),

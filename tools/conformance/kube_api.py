@@ -31,7 +31,7 @@ UNUSABLE = 2
 CLUSTER = "conformance"
 START_SECONDS = 180
 _ENTRY = str(ROOT / "ksched")
-_YEARS_AGO = re.compile(r"\d+y\d+d(?= ago)")
+_YEARS_AGO = re.compile(r"\d{1,4}y\d{1,3}d(?= ago)")
 
 
 class ServiceProblem(Exception):
