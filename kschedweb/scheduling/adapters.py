@@ -278,6 +278,19 @@ def _durations_us(attempt: Attempt) -> dict[str, int]:
 
 def attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: bytes) -> tuple[Any, ...]:
     """In the order of `services.ATTEMPT_COLUMNS`."""
+    return (
+        *attempt_decided(attempt, place_of),
+        codec.encode(attempt),
+        attempt_digest,
+        _duration_us(attempt),
+        _durations_us(attempt),
+        0,
+        moment_of(attempt.started_at),
+    )
+
+
+def attempt_decided(attempt: Attempt, place_of: tuple[int, ...]) -> tuple[Any, ...]:
+    """In the order of `services.DECIDED_COLUMNS`."""
     namespace, name = split_key(attempt.pod_key)
     told = summary.summarize(attempt)
     return (
@@ -292,10 +305,8 @@ def attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: byt
         attempt.nominated_node_name,
         attempt.message,
         moment_of(attempt.started_at),
-        _duration_us(attempt),
-        _durations_us(attempt),
         attempt.evaluated_nodes,
-        0 if attempt.feasible is None else len(attempt.feasible),
+        told.feasible,
         list(attempt.unschedulable_plugins),
         [
             {"plugin": reason.plugin, "reason": reason.reason, "code": reason.code, "count": reason.count}
@@ -308,10 +319,6 @@ def attempt_row(attempt: Attempt, place_of: tuple[int, ...], attempt_digest: byt
         told.tied,
         attempt.nominated is not None and attempt.nominated.fits,
         attempt.node_order.digest if attempt.node_order else "",
-        codec.encode(attempt),
-        attempt_digest,
-        0,
-        moment_of(attempt.started_at),
         None if attempt.devices is None else msgspec.to_builtins(attempt.devices),
     )
 

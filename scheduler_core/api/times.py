@@ -15,6 +15,7 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
+@lru_cache(maxsize=256)  # all that happens in a step happens at one moment
 def moment_of(now: int) -> datetime:
     """Return the number as a time."""
     return _EPOCH + timedelta(microseconds=now)

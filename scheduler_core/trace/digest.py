@@ -45,15 +45,15 @@ def attempt_digest(attempt: Attempt) -> bytes:
         _nominated_fields(attempt),
         _post_filter_fields(attempt.post_filter),
     )
-    digest = blake2b(_VERSION, digest_size=DIGEST_SIZE)
-    _add(digest, _encoder.encode(head))
+    parts = [_encoder.encode(head)]
     if order is not None and attempt.filter_rows is not None:
         statuses, verdicts = verdicts_by_node(attempt.filter_rows, len(order.names))
-        _add(digest, _encoder.encode(statuses))
-        _add(digest, verdicts)
+        parts += _encoder.encode(statuses), verdicts
     if attempt.feasible is not None:
-        _add_scores(digest, attempt.feasible, attempt.score_rows)
-    return digest.digest()
+        parts += _scores(attempt.feasible, attempt.score_rows)
+    # Each with its length, so that no two lists of parts run together to the same bytes.
+    sized = (piece for part in parts for piece in (len(part).to_bytes(8, "big"), part))
+    return blake2b(b"".join((_VERSION, *sized)), digest_size=DIGEST_SIZE).digest()
 
 
 def step_digest(previous: bytes, attempts: Iterable[tuple[int, bytes]]) -> bytes:
@@ -115,15 +115,19 @@ def _post_filter_fields(record: PostFilterRecord | None) -> tuple[object, ...] |
     return record.code, record.plugin, record.message, record.nominated_node_name, victims
 
 
-def _add_scores(digest: blake2b, feasible: npt.NDArray[np.int32], rows: ScoreRows | None) -> None:
+def _scores(feasible: npt.NDArray[np.int32], rows: ScoreRows | None) -> list[bytes]:
     """Feasible nodes and their scores in node order."""
     turn = _by_node(feasible)
-    _add(digest, turn(feasible.astype("<i4", copy=False)))
-    if rows is not None:
-        _add(digest, _encoder.encode((rows.plugins, sorted(rows.skipped))))
+    nodes = turn(feasible.astype("<i4", copy=False))
+    if rows is None:
+        return [nodes]
+    return [
+        nodes,
+        _encoder.encode((rows.plugins, sorted(rows.skipped))),
         # Normalised scores lie in 0..100: a byte each keeps hashing short.
-        _add(digest, turn(rows.normalized.astype(np.uint8)))
-        _add(digest, turn(rows.totals.astype("<i8", copy=False)))
+        turn(rows.normalized.astype(np.uint8)),
+        turn(rows.totals.astype("<i8", copy=False)),
+    ]
 
 
 def _by_node(feasible: npt.NDArray[np.int32]) -> Callable[[npt.NDArray[Any]], bytes]:
@@ -136,9 +140,3 @@ def _by_node(feasible: npt.NDArray[np.int32]) -> Callable[[npt.NDArray[Any]], by
         return lambda columns: np.concatenate((columns[..., first:], columns[..., :first]), axis=-1).tobytes()
     order = np.argsort(feasible, kind="stable")
     return lambda columns: columns[..., order].tobytes()
-
-
-def _add(digest: blake2b, part: bytes) -> None:
-    # With its length, so that no two lists of parts run together to the same bytes.
-    digest.update(len(part).to_bytes(8, "big"))
-    digest.update(part)

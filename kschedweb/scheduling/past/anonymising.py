@@ -177,7 +177,7 @@ class _Made:
         for made in effects.log:
             if isinstance(made, EventRecord) and made.type == "Warning" and not comparing.tells_of(entry, made):
                 continue  # one seen before is only counted
-            kind, payload = comparing.told(made, step.now_us, 0, {})
+            kind, payload = comparing.told(made, step.now_us, 0)
             key = made.regarding_key if isinstance(made, EventRecord) else made.pod_key
             if entry is None or (entry.kind, entry.pod_key) != (kind, key):
                 raise _differs(step, f"{key}: {kind}")

@@ -19,7 +19,7 @@ from kschedweb.scheduling import adapters
 from kschedweb.scheduling.exchanges import exchange_payload
 from kschedweb.scheduling.past import journal
 from kschedweb.scheduling.past.journal import Entry, Piece, place_of
-from kschedweb.scheduling.services import ATTEMPT_COLUMNS
+from kschedweb.scheduling.services import DECIDED_COLUMNS
 from kschedweb.traces.choices import LogKind, StepKind
 from kschedweb.traces.models import Attempt as AttemptRow
 from kschedweb.traces.models import EngineStep
@@ -31,9 +31,11 @@ from scheduler_core.trace import codec, digest
 from scheduler_core.trace.matrix import AttemptMatrix
 
 MOST_TEXT = 200  # of a value that is told
-_STORED_OTHERWISE = frozenset({"cluster_id", "best", "matrix", "digest", "node_order"})
-_COLUMNS = tuple(name for name in journal.COMPARED if name not in _STORED_OTHERWISE)
-_PLACES = {name: place for place, name in enumerate(ATTEMPT_COLUMNS)}
+_ENTRY = ("rv", "step", "kind", "uid", "pod", "time")  # as Entry has them, behind its position
+_OF_ENTRY = (2, 4, 3, 5, 0, 1)  # in which order they are told
+# What a payload says and no step decided, by kind of the entry: it counts as equal.
+_DECIDE_NOTHING: Mapping[str, tuple[str, ...]] = {LogKind.ATTEMPT: ("duration_us",), LogKind.CACHE: ("attempts",)}
+_DECIDED = len(DECIDED_COLUMNS)
 _BEST = AttemptRow._meta.get_field("best")
 
 
@@ -80,7 +82,7 @@ def attempt_difference(made: Attempt, seq: int, step: EngineStep, piece: Piece) 
     if entry is None:
         return Difference(step.run, step.step, seq, made.pod_key, "entry", text(None), str(LogKind.ATTEMPT))
     place = entry.payload.get("place", 0)
-    kind, payload = told(made, step.now_us, place, {})
+    kind, payload = told(made, step.now_us, place)
     found = [*_of_attempt(made, entry, piece, step, place, digest.attempt_digest(made))]
     for name, recorded, replayed in (("kind", entry.kind, kind), ("pod", entry.pod_key, made.pod_key)):
         if recorded != replayed:
@@ -99,22 +101,22 @@ def _differences(
     before: bytes | None,
 ) -> Iterator[tuple[Entry | None, str, _Found]]:
     attempts = effects.attempts
-    now = step.now_us
+    now, at_now, log_to, number = step.now_us, moment_of(step.now_us), step.log_to, step.step
     if len(entries) != step.seq_to - step.seq_from:
         yield None, "", _Found("entries of the engine log", len(entries), step.seq_to - step.seq_from)
-    if step.now != moment_of(now):
-        yield None, "", _Found("time of the step", step.now, moment_of(now))
+    if step.now != at_now:
+        yield None, "", _Found("time of the step", step.now, at_now)
     at, place = 0, 0
-    tried: dict[str, int] = {}
     digests: list[tuple[int, bytes]] = []
     for made in effects.log:
         entry = entries[at] if at < len(entries) else None
-        if isinstance(made, EventRecord) and not tells_of(entry, made) and made.type == "Warning":
-            continue  # one seen before is only counted
-        uid, key = (
-            (made.regarding_uid, made.regarding_key) if isinstance(made, EventRecord) else (made.pod_uid, made.pod_key)
-        )
-        kind, payload = told(made, now, place, tried)
+        if isinstance(made, EventRecord):
+            if made.type == "Warning" and not tells_of(entry, made):
+                continue  # one seen before is only counted
+            uid, key = made.regarding_uid, made.regarding_key
+        else:
+            uid, key = made.pod_uid, made.pod_key
+        kind, payload = told(made, now, place)
         if entry is None:
             yield None, key, _Found("entry", None, kind)
             return
@@ -124,19 +126,17 @@ def _differences(
             for found in _of_attempt(made, entry, piece, step, place, digests[-1][1]):
                 yield entry, key, found
             place += 1
-            tried[uid] = made.attempt
-        for name, recorded, replayed in (
-            ("kind", entry.kind, kind),
-            ("pod", entry.pod_key, key),
-            ("uid", entry.pod_uid, uid),
-            ("time", entry.at, moment_of(now)),
-            ("rv", entry.rv, step.log_to),
-            ("step", entry.step, step.step),
-        ):
-            if recorded != replayed:
-                yield entry, key, _Found(name, recorded, replayed)
-        for found in of_payload(entry.payload, payload):
-            yield entry, key, found
+        columns = log_to, number, kind, uid, key, at_now
+        if entry[1:-1] != columns:
+            for each in _OF_ENTRY:
+                if entry[1 + each] != columns[each]:
+                    yield entry, key, _Found(_ENTRY[each], entry[1 + each], columns[each])
+        for name in _DECIDE_NOTHING.get(kind, ()):
+            if name in entry.payload:
+                payload[name] = entry.payload[name]
+        if entry.payload != payload:
+            for found in of_payload(entry.payload, payload):
+                yield entry, key, found
         at += 1
     if len(attempts) != step.cycles:
         yield None, "", _Found("cycles", step.cycles, len(attempts))
@@ -159,18 +159,18 @@ def tells_of(entry: Entry | None, record: EventRecord) -> bool:
     )
 
 
-def told(made: Any, now: int, place: int, tried: Mapping[str, int]) -> tuple[str, dict[str, Any]]:
-    """Kind and payload of the entry that tells of something."""
+def told(made: Any, now: int, place: int) -> tuple[str, dict[str, Any]]:
+    """Kind and payload of the entry that tells of something.
+
+    Numbers of attempts from before a rebuild are no part of what the step decided: moves in the cache go without.
+    """
     if isinstance(made, Attempt):
         return LogKind.ATTEMPT, adapters.attempt_payload(made) | {"place": place}
     if isinstance(made, EventRecord):
         return LogKind.EVENT, adapters.event_payload(made, now)
     if isinstance(made, QueueMove):
         return LogKind.QUEUE, adapters.queue_payload(made, now)
-    payload = adapters.cache_payload(made, now, tried.get(made.pod_uid, 0))
-    # Numbers of attempts from before a rebuild are no part of what the step decided.
-    payload.pop("attempts", None)
-    return LogKind.CACHE, payload
+    return LogKind.CACHE, adapters.cache_payload(made, now, 0)
 
 
 def of_payload(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[_Found]:
@@ -201,29 +201,36 @@ def _of_attempt(
         return
     if not repeats:
         places = (entry.seq, step.log_to, step.config_version, step.run, step.step, place)
-        columns = adapters.attempt_row(made, places, made_digest)
-        for name in _COLUMNS:
-            recorded, replayed = getattr(row, name), columns[_PLACES[name]]
-            if name == "amounts" and recorded is None:
-                continue  # of an earlier release, which kept none
-            if recorded != replayed and recorded != _as_stored(replayed):
-                yield _Found(name, recorded, replayed)
-        best = _BEST.from_db_value(columns[_PLACES["best"]], None, None)
-        if row.best != best:
-            yield _Found("best", row.best, best)
-        yield from _of_matrix(made, row, columns[_PLACES["matrix"]])
+        columns = adapters.attempt_decided(made, places)
+        if row[:_DECIDED] != columns:
+            yield from _of_columns(row, columns)
+        yield from _of_matrix(made, row, step.cluster_id)
     if bytes(row.digest) != made_digest:
         yield _Found("digest", bytes(row.digest).hex(), made_digest.hex())
 
 
-def _of_matrix(made: Attempt, row: Any, matrix: bytes) -> Iterator[_Found]:
+def _of_columns(row: Any, columns: tuple[Any, ...]) -> Iterator[_Found]:
+    """What differs of the columns of a row that are not equal as a whole."""
+    for name, recorded, replayed in zip(DECIDED_COLUMNS, row, columns, strict=False):
+        if name == "node_order" or (name == "amounts" and recorded is None):
+            continue  # told with the matrix; of an earlier release, which kept none
+        if recorded == replayed or recorded == _as_stored(replayed):
+            continue
+        if name == "best":
+            recorded, replayed = (_BEST.from_db_value(value, None, None) for value in (recorded, replayed))
+            if recorded == replayed:
+                continue  # stored as it was at first
+        yield _Found(name, recorded, replayed)
+
+
+def _of_matrix(made: Attempt, row: Any, cluster_id: int) -> Iterator[_Found]:
     order = made.node_order.digest if made.node_order is not None else ""
     if row.node_order != order:
         yield _Found("nodes", row.node_order, order)
-    elif row.matrix is None or bytes(row.matrix) != matrix:
+    elif row.matrix is None or not codec.is_of(row.matrix, made):
         # The same may be packed in another way, by another version of the library.
         try:
-            recorded = codec.decode(bytes(row.matrix or b""), journal.node_names(row.cluster_id, row.node_order))
+            recorded = codec.decode(bytes(row.matrix or b""), journal.node_names(cluster_id, row.node_order))
         except TraceError as error:
             yield _Found("matrix", str(error), "a matrix")
             return

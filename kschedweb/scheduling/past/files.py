@@ -13,7 +13,7 @@ Bytes that are wrong are a HistoryFileError that names the part.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -131,9 +131,10 @@ class Part:
     def table(self) -> str:
         return self.model._meta.db_table
 
-    def selected(self) -> str:
-        """The columns, as SQL reads them."""
-        return ", ".join(f"{each.name}::text" if each.is_json else each.name for each in self.columns)
+    def selected(self, names: Collection[str] = ()) -> str:
+        """The columns, or those of these names in their order, as SQL reads them."""
+        columns = [self.columns[self.place(name)] for name in names] or self.columns
+        return ", ".join(f"{each.name}::text" if each.is_json else each.name for each in columns)
 
     def place(self, name: str) -> int:
         return self.names.index(name)

@@ -222,9 +222,11 @@ class Held:
 
     # -- what they refer to ------------------------------------------------------------------------------------------
 
-    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[Any]:
-        found = (self.attempt(seq) for seq in sorted(seqs))
-        return [row for row in found if row is not None]
+    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+        rows = self._rows[files.ATTEMPTS.name]
+        places = [files.ATTEMPTS.place(name) for name in columns]
+        found = (self._attempts.get(seq) for seq in sorted(seqs))
+        return [tuple(rows[at][place] for place in places) for at in found if at is not None]
 
     def attempts_before(self, seqs: Mapping[str, int]) -> Mapping[str, tuple[int, int, str]]:
         names = ("pod_uid", "seq", "attempt", "node_name")

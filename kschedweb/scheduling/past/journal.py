@@ -5,10 +5,13 @@ A piece takes no lock that anybody waits for, and is over before its steps are m
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,10 +19,10 @@ import orjson
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.exchanges import exchange_of
-from kschedweb.scheduling.past import stores
+from kschedweb.scheduling.past import files, stores
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.stores import Place
-from kschedweb.scheduling.services import ATTEMPT_COLUMNS
+from kschedweb.scheduling.services import DECIDED_COLUMNS
 from kschedweb.traces import adapters as trace_adapters
 from kschedweb.traces.choices import LogKind, StepKind
 from kschedweb.traces.models import Checkpoint, EngineStep
@@ -33,8 +36,10 @@ MOST_STEPS = 50  # of a piece
 MOST_CHANGES = 2_000  # of a piece, unless one step has more
 
 # Of an attempt's row all but how long it took and how often it was made again.
-_DECIDES_NOTHING = frozenset({"duration_us", "durations", "repeat_count", "last_seen_at"})
-COMPARED = ("cluster_id", *(name for name in ATTEMPT_COLUMNS if name not in _DECIDES_NOTHING))
+COMPARED = (*DECIDED_COLUMNS, "matrix", "digest")
+# Of an attempt; JSON is read, values are those that were written.
+Row: Any = namedtuple("Row", COMPARED)  # type: ignore[misc]
+_OF_JSON = tuple(COMPARED.index(each.name) for each in files.ATTEMPTS.columns if each.is_json and each.name in COMPARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Piece:
     changes: dict[Place, Sequence[Change]]
     exchanges: dict[Place, list[ExtenderExchange]] = field(default_factory=dict)
     entries: dict[Place, list[Entry]] = field(default_factory=dict)
-    attempts: dict[int, Any] = field(default_factory=dict)  # rows of `COMPARED` by seq; those that were repeated, too
+    attempts: dict[int, Any] = field(default_factory=dict)  # of `Row` by seq; those that were repeated, too
 
     def stored(self, step: EngineStep) -> frozenset[tuple[str, int]]:
         """(uid, number) of the step's attempts that have rows of their own."""
@@ -146,20 +151,28 @@ def _entries_read(cluster_id: int, piece: Piece) -> None:
     if not steps:
         return
     rows = stores.of(cluster_id).entries(steps[0].seq_from, steps[-1].seq_to)
-    waiting = iter(steps)
-    step = next(waiting)
-    for *columns, payload in rows:
-        entry = Entry._make((*columns, orjson.loads(payload)))
-        while entry.seq > step.seq_to:
-            step = next(waiting)
-        piece.entries.setdefault(place_of(step), []).append(entry)
+    found = [Entry._make((*row[:-1], orjson.loads(row[-1]))) for row in rows]
+    last = 0
+    for step in steps:
+        first, last = last, bisect_right(found, step.seq_to, lo=last, key=itemgetter(0))
+        if last > first:
+            piece.entries[place_of(step)] = found[first:last]
 
 
 def _attempts_read(cluster_id: int, piece: Piece) -> None:
     """The rows of all attempts that the entries tell of, with those that were only repeated."""
     entries = [entry for each in piece.entries.values() for entry in each if entry.kind == LogKind.ATTEMPT]
     wanted = {_number(entry.payload.get("repeats")) or entry.seq for entry in entries}
-    piece.attempts = {row.seq: row for row in stores.of(cluster_id).attempts(wanted, COMPARED)}
+    rows = stores.of(cluster_id).attempts(wanted, COMPARED)
+    piece.attempts = {row[0]: row for row in map(_row, rows)}
+
+
+def _row(columns: Sequence[Any]) -> Any:
+    values = list(columns)
+    for place in _OF_JSON:
+        if (text := values[place]) is not None:
+            values[place] = orjson.loads(text)
+    return Row._make(values)
 
 
 def _exchanges(cluster_id: int, piece: Piece, place: Place) -> Iterable[ExtenderExchange]:

@@ -18,7 +18,7 @@ from django.db.models import Q, Sum
 from kschedweb.cluster import clock, follow, selectors
 from kschedweb.cluster.models import Change, Cluster, SchedulerConfigVersion
 from kschedweb.common import bulk
-from kschedweb.scheduling.past import rows
+from kschedweb.scheduling.past import files, rows
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
 from scheduler_core.api.times import microseconds
@@ -118,8 +118,8 @@ class Store(Protocol):
     def attempts_before(self, seqs: Mapping[str, int]) -> Mapping[str, tuple[int, int, str]]:
         """(position, number, node) of the last attempt at each pod, by uid, up to a position of its own."""
 
-    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[Any]:
-        """Rows of attempts that have these columns."""
+    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+        """These columns of attempts' rows, JSON as text."""
 
     def attempt(self, seq: int) -> Attempt | None: ...
 
@@ -287,8 +287,13 @@ class Tables:
         )
         return found
 
-    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[Any]:
-        return list(Attempt.objects.filter(cluster_id=self._id, seq__in=seqs).values_list(*columns, named=True))
+    def attempts(self, seqs: Collection[int], columns: Sequence[str]) -> Sequence[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = bulk.read_rows(
+            f"SELECT {files.ATTEMPTS.selected(columns)} FROM {files.ATTEMPTS.table}"
+            " WHERE cluster_id = %s AND seq = ANY(%b::bigint[])",
+            [self._id, sorted(seqs)],
+        )
+        return found
 
     def attempt(self, seq: int) -> Attempt | None:
         return Attempt.objects.filter(cluster_id=self._id, seq=seq).only("run", "step", "place", "node_order").first()

@@ -38,26 +38,16 @@ from scheduler_core.model.effects import BindingRequest, Effects, EvictionReques
 
 SCHEDULER_ACTOR = "scheduler"
 
-ATTEMPT_COLUMNS = [
+# Of an attempt's row what was found and decided, but for the matrix and the digest.
+DECIDED_COLUMNS = (
     *("seq", "rv", "config_version", "run", "step", "place"),
     *("pod_uid", "namespace", "name", "attempt", "profile", "result", "node_name"),
-    *("nominated_node_name", "message", "started_at", "duration_us", "durations", "evaluated", "feasible"),
-    *(
-        "unschedulable_plugins",
-        "rejections",
-        "amounts",
-        "refused",
-        "best",
-        "preemption",
-        "tied",
-        "tried_first",
-        "node_order",
-        "matrix",
-        "digest",
-        "repeat_count",
-        "last_seen_at",
-        "devices",
-    ),
+    *("nominated_node_name", "message", "started_at", "evaluated", "feasible", "unschedulable_plugins"),
+    *("rejections", "amounts", "refused", "best", "preemption", "tied", "tried_first", "node_order", "devices"),
+)
+ATTEMPT_COLUMNS = [
+    *DECIDED_COLUMNS,
+    *("matrix", "digest", "duration_us", "durations", "repeat_count", "last_seen_at"),
 ]
 LOG_COLUMNS = ["seq", "rv", "step", "kind", "pod_uid", "pod_key", "payload", "at"]
 EVENT_COLUMNS = [

@@ -24,6 +24,7 @@ from scheduler_core.model.status import Status
 from scheduler_core.trace.codec.layout import (
     BY_TOTALS,
     LAYOUT,
+    MAX_BYTES,
     Fields,
     Header,
     Indices,
@@ -37,6 +38,7 @@ from scheduler_core.trace.codec.layout import (
 )
 
 LEVEL: Final = 2
+_OF_LAYOUT: Final = bytes((LAYOUT,))
 
 _encoder = msgspec.msgpack.Encoder()
 _of_this_thread = threading.local()
@@ -45,6 +47,25 @@ _WIDTHS: Final = tuple((width, -(1 << (8 * width - 1)), 1 << (8 * width - 1)) fo
 
 def encode(attempt: Attempt) -> bytes:
     """The attempt's matrix, compressed."""
+    return _OF_LAYOUT + _compressor().compress(_unpacked(attempt))
+
+
+def is_of(blob: bytes, attempt: Attempt) -> bool:
+    """Whether the blob holds what `encode` makes of the attempt, in whatever way it was compressed.
+
+    To unpack it takes less than to pack that. Other bytes may say the same, where another version wrote them.
+    """
+    if blob[:1] != _OF_LAYOUT:
+        return False
+    try:
+        found = _decompressor().decompress(memoryview(blob)[1:], max_output_size=MAX_BYTES)
+    except zstandard.ZstdError:
+        return False
+    return found == _unpacked(attempt)
+
+
+def _unpacked(attempt: Attempt) -> bytes:
+    """A blob's content before it is compressed."""
     arrays: list[bytes] = []
     n_nodes = len(attempt.node_order.names) if attempt.node_order is not None else 0
     rows, feasible, scored = attempt.filter_rows, attempt.feasible, attempt.score_rows
@@ -86,8 +107,7 @@ def encode(attempt: Attempt) -> bytes:
         exchanges=tuple((e.extender, e.point, e.request_digest, e.answer, e.error) for e in attempt.exchanges),
     )
     packed = _encoder.encode(header)
-    payload = b"".join((len(packed).to_bytes(4, "little"), packed, *arrays))
-    return bytes((LAYOUT,)) + _compressor().compress(payload)
+    return b"".join((len(packed).to_bytes(4, "little"), packed, *arrays))
 
 
 def _compressor() -> zstandard.ZstdCompressor:
@@ -95,6 +115,13 @@ def _compressor() -> zstandard.ZstdCompressor:
     kept: zstandard.ZstdCompressor | None = getattr(_of_this_thread, "compressor", None)
     if kept is None:
         kept = _of_this_thread.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    return kept
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    kept: zstandard.ZstdDecompressor | None = getattr(_of_this_thread, "decompressor", None)
+    if kept is None:
+        kept = _of_this_thread.decompressor = zstandard.ZstdDecompressor()
     return kept
 
 

@@ -14,7 +14,7 @@ from scheduler_core.errors import TraceError
 from scheduler_core.model.effects import Attempt, FilterRows, PostFilterRecord, PreemptionCandidate, PreemptionRecord
 from scheduler_core.model.node_views import NodeCandidates, NodeNames, NodeStatuses
 from scheduler_core.model.status import SUCCESS, Status
-from scheduler_core.trace.codec import LAYOUT, decode, encode
+from scheduler_core.trace.codec import LAYOUT, decode, encode, is_of
 from scheduler_core.trace.matrix import AttemptMatrix
 from tests.builders import make_pod
 from tests.cases import cases
@@ -146,6 +146,19 @@ def test_damaged_matrix_is_refused(damage: Any) -> None:
     attempt = large_attempt(50, 20)
     with pytest.raises(TraceError):
         decode(damage(encode(attempt)), names_of(attempt))
+
+
+def test_blob_is_of_the_attempt_it_was_made_of_however_it_is_compressed() -> None:
+    attempt, other = large_attempt(40, 20), large_attempt(40, 21)
+    blob = encode(attempt)
+    content = zstandard.decompress(blob[1:])
+    assert is_of(blob, attempt) and not is_of(blob, other)
+    assert is_of(blob[:1] + zstandard.compress(content, 9), attempt)
+    for changed in (content[:-1] + bytes([content[-1] ^ 1]), content[:-1], content + b"x"):
+        assert not is_of(blob[:1] + zstandard.compress(changed), attempt)
+    assert (
+        not is_of(b"", attempt) and not is_of(blob[:-1], attempt) and not is_of(bytes([LAYOUT - 1]) + blob[1:], attempt)
+    )
 
 
 def test_matrix_of_another_node_order_is_refused() -> None:

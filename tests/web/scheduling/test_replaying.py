@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from random import Random
 from typing import Any
 
 import orjson
 import pytest
+import zstandard
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Model
@@ -36,6 +38,8 @@ from tests.web.scheduling.lived import cut_at, live, replayed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
+SECOND = timedelta(seconds=1)
+
 
 @contextmanager
 def changed(row: Model, **values: Any) -> Iterator[None]:
@@ -45,6 +49,11 @@ def changed(row: Model, **values: Any) -> Iterator[None]:
     stored.update(**values)
     yield
     stored.update(**before)
+
+
+def repacked(matrix: bytes) -> bytes:
+    """The same, as another compressor packs it."""
+    return matrix[:1] + zstandard.compress(zstandard.decompress(matrix[1:]), 9)
 
 
 def test_changed_record_is_named(cluster: Cluster) -> None:
@@ -60,14 +69,23 @@ def test_changed_record_is_named(cluster: Cluster) -> None:
     columns = {
         "node_name": "n079", "result": "error", "message": "odd", "feasible": 3, "tied": 79, "refused": ["x"],
         "best": [], "digest": b"x" * 16, "matrix": bytes(matrix),
+        "rv": 1, "profile": "other", "started_at": row.started_at + SECOND, "evaluated": 3, "rejections": [{}],
+        "amounts": [[[0, "cpu", 1, 7_000, 4_000, "n1"]]], "preemption": {}, "devices": {}, "tried_first": True,
+        "unschedulable_plugins": ["x"], "nominated_node_name": "n1",
     }  # fmt: skip
     cases: list[tuple[Model, dict[str, Any], str]] = [
         *((row, {name: value}, name) for name, value in columns.items()),
         (entry, {"payload": entry.payload | {"node": "n079"}}, "node"),
         (entry, {"payload": entry.payload | {"start": 79}}, "start"),
+        (entry, {"payload": entry.payload | {"more": 1}}, "more"),
+        (entry, {"rv": 1}, "rv"),
+        (entry, {"at": entry.at + SECOND}, "time"),
+        (entry, {"pod_uid": "x"}, "uid"),
         (step, {"digest": b"x" * 16}, "digest of the step"),
         (row, {"duration_us": 1}, ""),
         (row, {"durations": {"Filter": 1}}, ""),
+        (row, {"best": row.best}, ""),  # as an earlier release stored it: names of plugins with every node
+        (row, {"matrix": repacked(bytes(row.matrix or b""))}, ""),
         (entry, {"payload": entry.payload | {"duration_us": 1}}, ""),
     ]
     for stored, values, field in cases:
