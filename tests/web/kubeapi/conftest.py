@@ -1,9 +1,10 @@
 """One web process with a cluster whose objects only requests change, for all tests of the Kubernetes API."""
 
-import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,6 +14,7 @@ from kschedweb.accounts import services as account_services
 from kschedweb.accounts.choices import Role
 from kschedweb.accounts.models import RoleBinding
 from kschedweb.cluster import services as cluster_services
+from kschedweb.cluster.models import Cluster
 from kschedweb.lifecycle import runner
 from kschedweb.ops import certificates
 from tests.web import tcp
@@ -69,22 +71,37 @@ def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Kubectl
     return Kubectl.made(tmp_path_factory.mktemp("kubectl"), served.url, str(served.web.certificate), served.admin)
 
 
-@contextlib.contextmanager
+@contextmanager
 def acting_controllers(cluster_id: int) -> Iterator[None]:
-    """A simulated cluster whose controllers act in this process, ten times a second."""
-    ended = threading.Event()
-
-    def act() -> None:
-        while not ended.wait(0.1):
-            runner.tick(cluster_id)
-        connection.close()
-
+    """A simulated cluster whose controllers act in this process."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("kschedweb.common.wake.send", lambda *_, **__: None)
-        thread = threading.Thread(target=act)
-        thread.start()
-        try:
+        with repeated(lambda: runner.tick(cluster_id)):
             yield
-        finally:
-            ended.set()
-            thread.join()
+
+
+@contextmanager
+def repeated(work: Callable[[], object]) -> Iterator[None]:
+    """Something is done ten times a second meanwhile, by a thread of its own."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(0.1):
+            work()
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def simulated(served: Served, folder: Path, name: str) -> tuple[Cluster, Kubectl]:
+    """A new cluster whose pods start soon, and kubectl for it."""
+    cluster = cluster_services.cluster_create(name=name, lifecycle_mode="simulate")
+    Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
+    url = f"https://127.0.0.1:{served.web.port}/k8s/{name}"
+    return cluster, Kubectl.made(folder, url, str(served.web.certificate), served.admin)

@@ -2,24 +2,18 @@
 
 import os
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import orjson
 import pytest
 import yaml
-from django.db import connection
 
 from kschedweb import environment
-from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.ops import worker
-from kschedweb.scheduling.runner import bindings
 from tests.waiting import HANG_SECONDS
-from tests.web.kubeapi.conftest import Served, acting_controllers
+from tests.web.kubeapi.conftest import Served, acting_controllers, repeated, simulated
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.web.scheduling.conftest import lead, settle
 
@@ -30,34 +24,11 @@ DEPLOYED = ("web", "worker-scheduler", "worker-binding", "worker-lifecycle")
 ZONE = "topology.kubernetes.io/zone"
 
 
-@contextmanager
-def scheduling(cluster: Cluster) -> Iterator[None]:
-    """A scheduler that works in this process."""
-    ended = threading.Event()
-
-    def decide() -> None:
-        host = lead(cluster)
-        while not ended.wait(0.1):
-            settle(host)
-            bindings.evictions_run(cluster.pk)
-        connection.close()
-
-    thread = threading.Thread(target=decide)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
 @pytest.fixture(scope="module")
 def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """For a cluster of six nodes in three zones, where controllers and a scheduler act."""
-    cluster = cluster_services.cluster_create(name="host", lifecycle_mode="simulate")
-    Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
-    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
-    made = Kubectl.made(tmp_path_factory.mktemp("host"), url, str(served.web.certificate), served.admin)
+    cluster, made = simulated(served, tmp_path_factory.mktemp("host"), "host")
+    host = lead(cluster)
     room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     nodes = [
         {
@@ -69,7 +40,7 @@ def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         for i in range(6)
     ]
     (made.folder / "nodes.yaml").write_text(yaml.safe_dump_all(nodes))
-    with acting_controllers(cluster.pk), scheduling(cluster):
+    with acting_controllers(cluster.pk), repeated(lambda: settle(host)):
         made("apply", "-f", "nodes.yaml")
         yield made
 
@@ -99,25 +70,18 @@ def test_it_is_placed_spread_over_zones_and_drained_without_a_gap(kubectl: Kubec
         assert len(_zones(kubectl, name)) == 2, f"{name} is in one zone"
 
     available: dict[str, list[int]] = {name: [] for name in DEPLOYED}
-    ended = threading.Event()
 
     def look() -> None:
-        while not ended.wait(0.05):
-            path = "/apis/apps/v1/namespaces/kschedweb/deployments"
-            answer = served.web.ask("GET", f"/k8s/host{path}", b"", Authorization=f"Bearer {served.admin}")
-            for each in orjson.loads(answer.body)["items"]:
-                if (name := each["metadata"]["name"]) in available:
-                    available[name].append(each["status"].get("availableReplicas", 0))
+        path = "/k8s/host/apis/apps/v1/namespaces/kschedweb/deployments"
+        answer = served.web.ask("GET", path, b"", Authorization=f"Bearer {served.admin}")
+        for each in orjson.loads(answer.body)["items"]:
+            if (name := each["metadata"]["name"]) in available:
+                available[name].append(each["status"].get("availableReplicas", 0))
 
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
+    with repeated(look):
         for number in range(6):
             kubectl("drain", f"n{number}", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=170s")
             kubectl("uncordon", f"n{number}")
-    finally:
-        ended.set()
-        looking.join()
     assert {name: min(counts) >= 1 for name, counts in available.items()} == dict.fromkeys(DEPLOYED, True)
     for name in rolled:
         kubectl("-n", "kschedweb", "rollout", "status", name, f"--timeout={HANG_SECONDS:.0f}s")

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.models import Cluster
 from tests.waiting import HANG_SECONDS, eventually
-from tests.web.kubeapi.conftest import Served, acting_controllers
+from tests.web.kubeapi.conftest import Served, acting_controllers, simulated
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
@@ -19,10 +17,7 @@ Manifest = dict[str, Any]
 @pytest.fixture(scope="module")
 def lively(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """kubectl for a cluster with two nodes, whose controllers act in this process."""
-    cluster = cluster_services.cluster_create(name="lively", lifecycle_mode="simulate")
-    Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
-    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
-    kubectl = Kubectl.made(tmp_path_factory.mktemp("lively"), url, str(served.web.certificate), served.admin)
+    cluster, kubectl = simulated(served, tmp_path_factory.mktemp("lively"), "lively")
     with acting_controllers(cluster.pk):
         for name in ("n1", "n2"):
             _apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
