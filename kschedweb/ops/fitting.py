@@ -31,6 +31,9 @@ def fits(*, data_dir: Path, options: argparse.Namespace) -> int:
     if options.apply is not None and (options.file is not None or options.at):
         print("ksched: --apply is for pods that are in the cluster now", file=sys.stderr)
         return UNKNOWN
+    if options.fork and options.dry_run:
+        print("ksched: --dry-run makes no copy: leave --fork out", file=sys.stderr)
+        return UNKNOWN
     if options.apply is None and (options.fork or options.dry_run):
         print("ksched: --fork and --dry-run need --apply", file=sys.stderr)
         return UNKNOWN

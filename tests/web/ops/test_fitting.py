@@ -213,6 +213,11 @@ def test_nothing_is_carried_out_for_a_pod_that_fits(command: Command) -> None:
     ("of the past", ["big", "--apply", "1", "--at", "7.9"], "ksched: --apply is for pods that are in the cluster now"),
     ("a manifest", ["-f", "x", "--apply", "1"], "ksched: --apply is for pods that are in the cluster now"),
     ("nothing in a copy", ["big", "--fork", "x"], "ksched: --fork and --dry-run need --apply"),
+    (
+        "a copy for nothing",
+        ["big", "--apply", "1", "--dry-run", "--fork", "x"],
+        "ksched: --dry-run makes no copy: leave --fork out",
+    ),
 )
 def test_what_cannot_be_carried_out_is_an_error(command: Command, words: list[str], problem: str) -> None:
     said = command(fitting.fits, Service(answered), "fits", *words)
