@@ -73,8 +73,16 @@ describe("why a pod has no node", () => {
     expect(written(wakerText(waker))).toBe(
       "NodeUnschedulable: a node is added, a node's taints change, if that can help",
     );
-    expect(written(wakerText({ ...waker, resource: "X", actions: ["All"], has_hint: false }))).toBe(
-      "NodeUnschedulable: X All",
-    );
+  });
+
+  it.each([
+    ["Node", "Delete", "a node is deleted"],
+    ["Pod", "UpdatePodGeneratedResourceClaim", "a claim is made for it"],
+    ["storage.k8s.io/CSINode", "Update", "a CSINode changes"],
+    ["PersistentVolumeClaim", "All", "anything happens to a PersistentVolumeClaim"],
+    ["Node", "ShiftOfTheMoon", "Node ShiftOfTheMoon"],
+  ])("names what would wake it: %s %s", (resource, action, want) => {
+    const waker = { plugin: "X", resource, actions: [action], has_hint: false };
+    expect(written(wakerText(waker))).toBe(`X: ${want}`);
   });
 });

@@ -103,21 +103,32 @@ export function wakerText(waker: Waker): Sentence {
 
 const EVENTS: Readonly<Record<string, TextKey>> = {
   "Node/Add": "pendingWhy.event.nodeAdd",
+  "Node/Delete": "pendingWhy.event.nodeDelete",
   "Node/UpdateNodeAllocatable": "pendingWhy.event.nodeAllocatable",
   "Node/UpdateNodeLabel": "pendingWhy.event.nodeLabel",
   "Node/UpdateNodeTaint": "pendingWhy.event.nodeTaint",
+  "Node/UpdateNodeCondition": "pendingWhy.event.nodeCondition",
+  "Node/UpdateNodeAnnotation": "pendingWhy.event.nodeAnnotation",
   "Pod/Add": "pendingWhy.event.podAdd",
   "Pod/Delete": "pendingWhy.event.podDelete",
   "Pod/UpdatePodLabel": "pendingWhy.event.podLabel",
   "Pod/UpdatePodScaleDown": "pendingWhy.event.podScaleDown",
   "Pod/UpdatePodToleration": "pendingWhy.event.podToleration",
   "Pod/UpdatePodSchedulingGatesEliminated": "pendingWhy.event.podGates",
+  "Pod/UpdatePodGeneratedResourceClaim": "pendingWhy.event.podClaim",
+};
+const OF_ANY_KIND: Readonly<Record<string, TextKey>> = {
+  Add: "pendingWhy.event.add",
+  Update: "pendingWhy.event.update",
+  Delete: "pendingWhy.event.delete",
+  All: "pendingWhy.event.all",
 };
 
 function eventText({ resource, actions }: Waker): string {
+  const kind = resource.slice(resource.lastIndexOf("/") + 1);
   const texts = actions.map((action) => {
-    const key = EVENTS[`${resource}/${action}`];
-    return key ? t(key) : `${resource} ${action}`;
+    const key = EVENTS[`${resource}/${action}`] ?? OF_ANY_KIND[action];
+    return key ? t(key, { kind }) : `${resource} ${action}`;
   });
   return texts.join(", ");
 }
