@@ -122,9 +122,9 @@ def test_many_put_objects_and_configurations_at_once(
 ) -> None:
     """Each holds a connection, in the long form for about a second: as many wait as there are connections, and more."""
     eve = cast.stormers[0]
-    count = 600 if request.config.getoption("--long") else 150
+    count, of_profiles = (600, 100) if request.config.getoption("--long") else (50, 20)
     many = [pod(f"p{number}", annotations={"pad": "x" * 1_500}) for number in range(count)]
-    profiles = "".join(f"- schedulerName: a{number}\n" for number in range(100))
+    profiles = "".join(f"- schedulerName: a{number}\n" for number in range(of_profiles))
 
     with storming() as storm:
 
@@ -145,17 +145,18 @@ def test_many_put_objects_and_configurations_at_once(
         assert set(storm.at_once(20, put_in_the_end, threads=20)) == {200, 201}
 
 
-def test_ten_uploads_of_20_mb_at_once(
+def test_uploads_of_20_mb_at_once(
     storming: Storming, clusters: list[int], cast: Cast, request: pytest.FixtureRequest
 ) -> None:
-    """Of few large objects, or in the long form of as many as so many bytes hold."""
-    number, bytes_of_each = (4_700, 4_000) if request.config.getoption("--long") else (50, 100_000)
+    """Three of few large objects, or in the long form ten of as many as so many bytes hold."""
+    is_long = request.config.getoption("--long")
+    at_once, number, bytes_of_each = (10, 4_700, 4_000) if is_long else (3, 50, 100_000)
     many = [pod(f"p{each}", annotations={"pad": "x" * bytes_of_each}) for each in range(number)]
     body = orjson.dumps(items(node(), *many))
     body += b" " * (20_000_000 - len(body))
     eve = cast.stormers[0]
     with storming() as storm:
-        answers = storm.at_once(10, lambda each: upload(storm, eve, clusters[each], body), threads=10)
+        answers = storm.at_once(at_once, lambda each: upload(storm, eve, clusters[each], body), threads=at_once)
         assert {answer.status for answer in answers} == {202}
         assert {ended(eve, answer)["status"] for answer in answers} == {"done"}
 

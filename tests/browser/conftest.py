@@ -30,13 +30,15 @@ from playwright.sync_api import (
 )
 
 from kschedweb.environment import ROOT
+from kschedweb.ops.client import connect
 from kschedweb.ops.processes import die_with_parent
-from tests.waiting import HANG_MS, HANG_SECONDS
+from tests.waiting import HANG_MS, HANG_SECONDS, eventually
 
 WAIT_MS = HANG_MS
 IMPORT_SECONDS = 10 * HANG_SECONDS
 AGAIN_MS = 100
 CLASSES = itertools.count()
+SAMPLE_PODS = 250
 OWN = {"own", "timed", "shop"}  # fixtures that show a cluster of the test's own
 FIRST = 1_000_000_000  # the highest priority there is for users: no pod of the sample comes before
 T = TypeVar("T")
@@ -89,6 +91,10 @@ class Cluster:
         """Delete what may go by itself meanwhile, as a victim does."""
         response = self.fetch("DELETE", path)
         assert response.ok or response.status == HTTPStatus.NOT_FOUND, response.text()
+
+    def live(self, mode: str) -> None:
+        """Whether kubelets and controllers are at work: simulate or frozen."""
+        self.call("PATCH", f"../{self.id}", {"lifecycle_mode": mode})
 
     def made(self) -> set[str]:
         """Where the nodes are, and the pods of the namespace in which tests make theirs."""
@@ -182,7 +188,17 @@ def imported(data: Path, cluster: str, *files: Path) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with running(tmp_path_factory.mktemp("service")) as service:
+        _settle(service.data)
         yield service
+
+
+def _settle(data: Path) -> None:
+    """Let the sample's controllers make their pods, and then stand still: its traffic takes as much as the tests do."""
+    client = connect(data)
+    (sample,) = client.all("/api/clusters")
+    path = f"/api/clusters/{sample['id']}"
+    eventually(lambda: client.call("GET", f"{path}/summary")[1]["objects"].get("Pod", 0) >= SAMPLE_PODS)
+    client.call("PATCH", path, b'{"lifecycle_mode": "frozen"}')
 
 
 @pytest.fixture(scope="module")
@@ -289,6 +305,14 @@ def cluster(page: Page, service: Service) -> Iterator[Cluster]:
 def clusters(page: Page, service: Service, method: str = "GET", path: str = "", body: Any = None) -> Any:
     """/api/clusters, as the logged-in user."""
     return Cluster(page, service.url, 0).call(method, f"../../clusters{path}", body)
+
+
+@pytest.fixture
+def lively(cluster: Cluster) -> Iterator[Cluster]:
+    """The sample's kubelets and controllers at work for as long as the test is."""
+    cluster.live("simulate")
+    yield cluster
+    cluster.live("frozen")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Every view and every dialog, in both themes, wide and narrow: axe-core finds nothing serious or critical in them.
 
 A panel or a dialog is looked at by itself: what lies behind it is a view of its own. Views take turns with the looks;
-the long form sees each in both themes at each width.
+the long form sees each in both themes at each width, and also those that are much like another.
 """
 
 import itertools
@@ -320,9 +320,17 @@ VIEWS: tuple[View, ...] = (
     no_such_cluster,
     connection_lost,
 )
+# Of what they show, another shows nearly all.
+ALIKE = {
+    slow_pace, pod_placed, decision_refused, pod_gated, pod_preempted, pod_unknown, workloads, import_choice,
+    import_done, configuration_refused, configuration_effective, configuration_versions, no_such_cluster,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("view", [pytest.param(view, id=view.__name__) for view in VIEWS])
+@pytest.mark.parametrize(
+    "view",
+    [pytest.param(view, id=view.__name__, marks=[pytest.mark.slow] if view in ALIKE else []) for view in VIEWS],
+)
 def test_view_has_no_serious_finding(page: Page, cluster: Cluster, axe: Axe, view: View) -> None:
     assert not list(findings(page, axe.in_turn(VIEWS.index(view)), view(page, cluster)))
 

@@ -37,17 +37,17 @@ def figure(page: Page, name: str) -> int:
     return int(re.sub(r"\D", "", text))
 
 
-def test_pods_move_from_queue_to_node_when_the_cluster_runs(page: Page, cluster: Cluster) -> None:
+def test_pods_move_from_queue_to_node_when_the_cluster_runs(page: Page, lively: Cluster) -> None:
     page.evaluate("window.notReloaded = true")
     pace(page, "Pause")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-pressed", "true")
-    cluster.pod_create("traveller", priority=FIRST)
+    lively.pod_create("traveller", priority=FIRST)
     expect(row(page, "active", "traveller")).to_be_visible()
     page.get_by_role("status").filter(has_text="Live").wait_for()
     before = figure(page, "Pods on nodes")
     pace(page, "Run")
     expect(row(page, "active", "traveller")).to_have_count(0)
-    page.goto(f"{cluster.address}/pods/default/traveller")
+    page.goto(f"{lively.address}/pods/default/traveller")
     panel = page.get_by_role("complementary", name="Pod default/traveller")
     expect(panel.get_by_role("status").first).to_have_text(re.compile(r"^Running on \S+"))
     expect(panel.get_by_role("region", name="Last attempt")).to_contain_text(re.compile(r"Placed on \S+"))
@@ -55,7 +55,7 @@ def test_pods_move_from_queue_to_node_when_the_cluster_runs(page: Page, cluster:
     assert page.evaluate("window.notReloaded")
 
 
-def test_sample_cluster_is_scheduled_while_one_looks(page: Page) -> None:
+def test_sample_cluster_is_scheduled_while_one_looks(page: Page, lively: Cluster) -> None:
     events = page.get_by_role("region", name="Events")
     expect(events.get_by_text("Scheduled", exact=True).first).to_be_visible()
     first = events.get_by_role("listitem").first.inner_text()
@@ -63,7 +63,7 @@ def test_sample_cluster_is_scheduled_while_one_looks(page: Page) -> None:
     assert figure(page, "Pods on nodes") > 50
 
 
-def test_frames_are_no_reason_to_ask_again(page: Page) -> None:
+def test_frames_are_no_reason_to_ask_again(page: Page, lively: Cluster) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.partition("/api/clusters/")[2].partition("?")[0]))
     frames: list[str | bytes] = []
