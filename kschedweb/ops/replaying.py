@@ -20,7 +20,7 @@ def replay(*, data_dir: Path, options: argparse.Namespace) -> int:
     if up.read_status(data_dir) is None and "DATABASE_URL" not in os.environ:
         print(f"ksched: nothing runs on {data_dir}: start it with ./ksched up", file=sys.stderr)
         return 2
-    words = [options.cluster]
+    words = [options.cluster, f"--processes={options.processes or os.cpu_count() or 1}"]
     words += [f"--first={options.first}"] if options.first is not None else []
     words += [f"--last={options.last}"] if options.last is not None else []
     try:

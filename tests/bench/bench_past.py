@@ -23,12 +23,14 @@ from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.common import collector
+from kschedweb.ops import comparing
 from kschedweb.scheduling.past import anonymising, exporting, moments, planning, proving
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from tests.builders import make_node, make_pod
+from tests.web import tcp
 from tests.web.scheduling.conftest import lead
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -113,7 +115,17 @@ def filed(cluster: Cluster, places: list[tuple[int, int]]) -> None:
     print(f"the same without names: {len(made[1]) / 1e6:.1f} MB in {wall:.1f} s (CPU {cpu:.1f})")
 
 
-def test_past_is_measured(valkey_url: str) -> None:
+def in_parts(cluster: Cluster, cycles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By several processes, as the command makes it: the time on the wall alone says something."""
+    for name, value in (("DATABASE_URL", tcp.database_url()), ("DJANGO_SETTINGS_MODULE", "kschedweb.settings")):
+        monkeypatch.setenv(name, value)
+    for processes in (1, 2):
+        found = comparing.outcome_of(cluster.pk, None, None, processes)
+        assert found["difference"] is None and found["cycles"] == cycles
+        print(f"replay by {processes}: {cycles / found['seconds']:,.0f} cycles a second")
+
+
+def test_past_is_measured(valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = made()
     collector.ease()
     cluster.refresh_from_db()
@@ -150,6 +162,7 @@ def test_past_is_measured(valkey_url: str) -> None:
     print(f"proving with checkpoints: {cycles / wall:,.0f} cycles a second ({cycles / cpu:,.0f} per second of CPU)")
     print(f"after proving: {checkpoint_line(cluster)}")
     proving.forget()
+    in_parts(cluster, cycles, monkeypatch)
     print(told("cold, after proving", [cold(position) for position in asked]))
     moments.forget()
     ahead = sorted(asked, key=lambda position: position.seq)

@@ -55,6 +55,9 @@ def add(commands: Commands) -> None:
         help="after this position of both logs (default: from where history begins)",
     )
     again.add_argument("--to", dest="last", metavar="RV.SEQ", help="up to this one (default: all)")
+    again.add_argument(
+        "--processes", type=int, default=0, metavar="N", help="at once at most (default: one for each processor)"
+    )
     again.add_argument("--json", action="store_true", help="print one JSON document")
 
     history = commands.add(

@@ -239,6 +239,11 @@ class Tables:
         rows = Checkpoint.objects.filter(cluster_id=self._id, seq__lte=seq, rv__lte=rv)
         return rows.order_by("-run", "-step").values_list("run", "step").first()
 
+    def checkpoints_between(self, seq: int, until: int) -> list[tuple[Place, int]]:
+        """Where those with an engine between two positions of the engine log were written: (place, seq), in order."""
+        found = self._with_engine().filter(seq__gt=seq, seq__lt=until).order_by("run", "step")
+        return [((run, step), at) for run, step, at in found.values_list("run", "step", "seq")]
+
     def checkpoint_at(self, place: Place) -> tuple[int, datetime, int]:
         rows = Checkpoint.objects.filter(cluster_id=self._id, run=place[0], step=place[1])
         found: tuple[int, datetime, int] = rows.values_list("seq", "at", "config_version").get()
