@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
+from operator import lt
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from scheduler_core.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleration
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.resources import CPU, MEMORY, amount
+from scheduler_core.api.resources import CPU, MEMORY, amount, pod_requests
 from scheduler_core.api.selectors import int64_of, parse_node_term, required_node_affinity
 from scheduler_core.config import names
 from scheduler_core.explain.fits.changes import Change, Edit, Kind, World, edited, labelled
@@ -250,8 +251,10 @@ def _added(nodes: Sequence[Node]) -> Edit:
 
 
 def _shapes(pod: Pod, infos: Sequence[NodeInfo]) -> list[Node]:
-    """One node of each shape that the pod asks for, those with the least cpu, then memory, first."""
+    """One node of each shape that the pod asks for: those with enough cpu and memory for it, then the least of both."""
     required, found = required_node_affinity(pod), dict[object, Node]()
+    requests = pod_requests(pod, use_status=False, use_pod_level=True)
+    asked = [amount(name, requests[name]) if name in requests else 0 for name in (CPU, MEMORY)]
     for info in infos:
         node = info.node
         if node is None or not required.matches(node.labels, ""):
@@ -261,13 +264,13 @@ def _shapes(pod: Pod, infos: Sequence[NodeInfo]) -> list[Node]:
         taints = tuple((taint.key, taint.value, taint.effect) for taint in node.taints)
         key = labels, taints, tuple(sorted((name, str(quantity)) for name, quantity in given.items()))
         found.setdefault(key, node)
-    return sorted(found.values(), key=_size)
 
+    def size(node: Node) -> tuple[bool, list[int], str]:
+        given = node.status.allocatable or {}
+        there = [amount(name, given[name]) if name in given else 0 for name in (CPU, MEMORY)]
+        return any(map(lt, there, asked)), there, node.name
 
-def _size(node: Node) -> tuple[int, int, str]:
-    given = node.status.allocatable or {}
-    cpu, memory = (amount(name, given[name]) if name in given else 0 for name in (CPU, MEMORY))
-    return cpu, memory, node.name
+    return sorted(found.values(), key=size)
 
 
 def _like(template: Node, taken: set[str], most: int) -> list[Node]:

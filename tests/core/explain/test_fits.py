@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.api.quantity import parse
 from scheduler_core.explain.fits.changes import COSTS, Kind, Suggestion, with_costs
+from scheduler_core.explain.fits.nodes import MOST_SHAPES
 from scheduler_core.explain.fits.search import Fits, fits
 from tests.builders import make, make_node, make_pod
 from tests.cases import cases
@@ -244,6 +245,13 @@ def test_node_is_added_of_the_smallest_shape_that_is_enough() -> None:
         ("middle", "middle-new-1"),
         ("large", "large-new-1"),
     ]
+
+
+def test_node_is_added_of_a_large_shape_behind_many_small_ones() -> None:
+    shapes = [node(f"small-{cpu}", str(cpu)) for cpu in range(1, 1 + MOST_SHAPES)]
+    pods = [make_pod("on-large").req(cpu="60").priority(1_000).on("large")]
+    found = of(it().req(cpu="32"), *shapes, node("large", "64"), *pods)
+    assert [each.node for each in found.suggestions if each.changes[0].kind is Kind.ADD_NODE] == ["large-new-1"]
 
 
 def test_two_changes_only_where_no_single_one_is_enough() -> None:
