@@ -73,6 +73,21 @@ def test_workload_that_does_not_go_on_says_why(page: Page, timed: Cluster) -> No
     expect(panel).to_contain_text("This workload is not in the cluster, or no longer.")
 
 
+def test_what_makes_all_its_pods_fit_is_written_by_two_clicks(page: Page, timed: Cluster) -> None:
+    timed.call("PATCH", "nodes/room", {"unschedulable": True})
+    put(timed, deployment("stuck", replicas=2))
+    page.goto(f"{timed.address}/workloads/Deployment/default/stuck")
+    panel = page.get_by_role("complementary", name="Deployment default/stuck")
+    panel.get_by_role("button", name="What would make all its pods fit?").click()
+    suggested = panel.get_by_role("listitem").filter(has_text="Uncordon room").filter(has_text="Then on room (2)")
+    suggested.get_by_role("button", name="Carry out…").click()
+    asked = suggested.get_by_role("group", name="This is written to the cluster:")
+    expect(asked).to_contain_text("change Node room")
+    asked.get_by_role("button", name="Write it").click()
+    expect(panel.get_by_role("status").first).to_contain_text("Available")
+    assert {pod["node"] for pod in timed.call("GET", "snapshot")["pods"]} == {"room"}
+
+
 def test_events_of_controllers_are_shown_and_lead_to_their_objects(page: Page, timed: Cluster) -> None:
     put(timed, deployment("storefront"))
     events = page.get_by_role("region", name="Events", exact=True)

@@ -145,11 +145,7 @@ export const api = {
     answerOf(
       client.POST("/api/clusters/{cluster_id}/pods/{namespace}/{name}/fits", {
         ...at(podAt(id, key)),
-        body: {
-          changes: changes.map(({ step, ...told }) => told),
-          uid,
-          dry_run: dry,
-        },
+        body: { changes: changes.map(({ step, ...told }) => told), uid, dry_run: dry },
       }),
     ),
   /** What would make all pods of a workload fit that have no node. */
@@ -159,6 +155,14 @@ export const api = {
         "/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits",
         at({ kind, ...podAt(id, key) }),
       ),
+    ),
+  /** The same as `fitApply` for all of them. */
+  workloadFitApply: (id: number, kind: string, key: string, { changes }: FitSuggestion, dry: boolean) =>
+    answerOf(
+      client.POST("/api/clusters/{cluster_id}/workloads/{kind}/{namespace}/{name}/fits", {
+        ...at({ kind, ...podAt(id, key) }),
+        body: { changes: changes.map(({ step, ...told }) => told), dry_run: dry },
+      }),
     ),
   /** Why it has no node: of its record, or of its last attempt made again. */
   podWhy: (id: number, key: string, again: boolean) =>

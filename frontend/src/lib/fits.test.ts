@@ -39,7 +39,9 @@ describe("what would make a pod fit", () => {
   it("says where the pod would be, and who goes", () => {
     const [first, second] = FITS.suggestions;
     expect(first && written(thenText(first))).toBe("Then on [n1], of 2 nodes that it fits on. Cost 20.");
-    expect(second && written(thenText(second))).toBe("Then on [n2]; these go: d/x. Cost 60.");
+    expect(second && written(thenText(second))).toBe("Then on [n2], of 1 node that it fits on. Cost 60.");
+    const raised = { ...FITS.suggestions[1], changes: [{ ...CHANGE, kind: "priority" as const }] };
+    expect(written(thenText(raised as never))).toBe("Then on [n2]; these go: d/x. Cost 60.");
     const added = { ...FITS.suggestions[0], changes: [{ ...CHANGE, kind: "addNode" as const }] };
     expect(written(thenText(added as never))).toContain("Then on n1,");
   });

@@ -44,23 +44,24 @@ export function changeText(change: FitChange): Sentence {
   });
 }
 
-/** Where the pod would be, and who would have to go. */
+/** Where the pod would be, and who would have to go, unless the change itself says so. */
 export function thenText(found: FitSuggestion): Sentence {
+  const goes = found.changes.some((each) => each.kind === "evict") ? [] : found.victims;
   if (found.places.length) {
-    const together = found.victims.length ? "fits.thenPlacesVictims" : "fits.thenPlaces";
+    const together = goes.length ? "fits.thenPlacesVictims" : "fits.thenPlaces";
     return sentence(together, {
       places: placesText(found.places),
       cost: found.cost,
-      pods: namesText(found.victims),
+      pods: namesText(goes),
     });
   }
-  const key = found.victims.length ? "fits.thenVictims" : "fits.then";
+  const key = goes.length ? "fits.thenVictims" : "fits.then";
   const isNew = found.changes.some((each) => each.kind === "addNode");
   return sentence(key, {
     node: isNew ? found.node : { node: found.node },
     nodes: found.feasible,
     cost: found.cost,
-    pods: namesText(found.victims),
+    pods: namesText(goes),
   });
 }
 

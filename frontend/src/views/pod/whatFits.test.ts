@@ -1,12 +1,14 @@
 import { mount, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { api } from "../../api/client";
+import type { FitSuggestion } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
 import { store } from "../../state/store.svelte";
 import { FITS } from "../__fixtures__/fits";
 import WhatFits from "./WhatFits.svelte";
 
 vi.setConfig({ testTimeout: 90_000 });
+type Told = [string, FitSuggestion, boolean];
 let shown: ReturnType<typeof mount> | null = null;
 let asked: string[] = [];
 
@@ -41,7 +43,7 @@ describe("the card that says what would make a pod fit", () => {
     await vi.waitFor(() => expect(text()).toContain("Uncordon n1"), 60_000);
     expect(asked).toEqual(["/api/clusters/1/pods/default/web/fits"]);
     expect(text()).toContain("preemption would make room on n2: d/x");
-    expect(text()).toContain("these go: d/x");
+    expect(text()).toContain("Evict pods from n2: d/x");
   });
 
   it("names what is written before it is written", async () => {
@@ -52,7 +54,8 @@ describe("the card that says what would make a pod fit", () => {
       return new Response(JSON.stringify(request.method === "POST" ? written : FITS));
     });
     const ask = () => api.podFits(1, "default/web");
-    const props = { clusterId: 1, about: ["default/web", 1], ask, applyTo: "default/web" };
+    const apply = (id: number, ...what: Told) => api.fitApply(id, "default/web", ...what);
+    const props = { clusterId: 1, about: ["default/web", 1], ask, apply };
     shown = mount(WhatFits, { target: document.body, props });
     const press = (label: string) =>
       [...document.querySelectorAll("button")].find((each) => each.textContent === label)?.click();
@@ -80,7 +83,8 @@ describe("the card that says what would make a pod fit", () => {
       return new Response(JSON.stringify(method === "POST" ? written : FITS));
     });
     const ask = () => api.podFits(1, "default/web");
-    const props = { clusterId: 1, about: ["default/web", 1], ask, applyTo: "default/web", isReadOnly: true };
+    const apply = (id: number, ...what: Told) => api.fitApply(id, "default/web", ...what);
+    const props = { clusterId: 1, about: ["default/web", 1], ask, apply, isReadOnly: true };
     shown = mount(WhatFits, { target: document.body, props });
     const buttons = () => [...document.querySelectorAll("button")];
     buttons()[0]?.click();
@@ -90,6 +94,33 @@ describe("the card that says what would make a pod fit", () => {
     await vi.waitFor(() => expect(document.body.textContent).toContain("Written in a copy"), 60_000);
     expect(paths).toEqual(["/api/forks", ...Array(2).fill("/api/clusters/7/pods/default/web/fits")]);
     expect(document.querySelector("a[href*='clusters/7']")?.textContent).toBe("Open the copy");
+  });
+
+  it("carries out what is for all pods of a workload", async () => {
+    const written = { node: "n1", writes: [{ verb: "patch", kind: "Node", namespace: "", name: "n1" }] };
+    const sent: [string, unknown][] = [];
+    vi.stubGlobal("fetch", async (request: Request) => {
+      if (request.method === "POST") sent.push([new URL(request.url).pathname, await request.json()]);
+      return new Response(JSON.stringify(request.method === "POST" ? written : { ...FITS, uid: "" }));
+    });
+    const apply = (id: number, _: string, ...what: [FitSuggestion, boolean]) =>
+      api.workloadFitApply(id, "Deployment", "d/web", ...what);
+    const ask = () => api.workloadFits(1, "Deployment", "d/web");
+    shown = mount(WhatFits, {
+      target: document.body,
+      props: { clusterId: 1, about: ["d/web"], ask, apply, all: true },
+    });
+    const press = (label: string) =>
+      [...document.querySelectorAll("button")].find((each) => each.textContent === label)?.click();
+    press("What would make all its pods fit?");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Uncordon"), 60_000);
+    press("Carry out…");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("change Node n1"), 60_000);
+    press("Write it");
+    await vi.waitFor(() => expect(document.body.textContent).toContain("Written: change Node n1"), 60_000);
+    const told = { kind: "uncordon", field: "", old: "", new: "", node: "n1", pods: [], more: [], of: "" };
+    const path = "/api/clusters/1/workloads/Deployment/d/web/fits";
+    expect(sent).toEqual([true, false].map((dry) => [path, { changes: [told], dry_run: dry }]));
   });
 
   it("tells of all pods of a workload", async () => {
