@@ -1,6 +1,7 @@
 """A service that really runs (`./ksched up` in a directory of its own) and a browser that used its login link."""
 
 import itertools
+import json
 import os
 import re
 import signal
@@ -31,7 +32,7 @@ from playwright.sync_api import (
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.client import connect
-from kschedweb.ops.processes import die_with_parent
+from kschedweb.ops.processes import die_with_parent, wait_until
 from tests.waiting import HANG_MS, HANG_SECONDS, eventually
 
 WAIT_MS = HANG_MS
@@ -39,6 +40,7 @@ IMPORT_SECONDS = 10 * HANG_SECONDS
 AGAIN_MS = 100
 CLASSES = itertools.count()
 SAMPLE_PODS = 250
+STILL_SECONDS = 10.0  # that pods which are under way get to come to their end
 OWN = {"own", "timed", "shop"}  # fixtures that show a cluster of the test's own
 FIRST = 1_000_000_000  # the highest priority there is for users: no pod of the sample comes before
 T = TypeVar("T")
@@ -198,7 +200,31 @@ def _settle(data: Path) -> None:
     (sample,) = client.all("/api/clusters")
     path = f"/api/clusters/{sample['id']}"
     eventually(lambda: client.call("GET", f"{path}/summary")[1]["objects"].get("Pod", 0) >= SAMPLE_PODS)
-    client.call("PATCH", path, b'{"lifecycle_mode": "frozen"}')
+    _freeze(
+        lambda mode: client.call("PATCH", path, json.dumps({"lifecycle_mode": mode}).encode()),
+        lambda: client.call("GET", f"{path}/summary")[1],
+    )
+
+
+def _freeze(put: Callable[[str], object], summary: Callable[[], Any]) -> None:
+    """Stop kubelets and controllers at a moment at which no pod is under way: one that waits for a volume of theirs
+    would be bound by nobody.
+    """
+
+    def is_still() -> bool:
+        pending = summary()["pending"]
+        return bool(pending["pods"] == sum(pending["queues"].get(name, 0) for name in ("unschedulable", "gated")))
+
+    def is_frozen() -> bool:
+        if not is_still():
+            return False
+        put("frozen")
+        if wait_until(is_still, seconds=STILL_SECONDS):
+            return True
+        put("simulate")
+        return False
+
+    eventually(is_frozen)
 
 
 @pytest.fixture(scope="module")
@@ -312,7 +338,8 @@ def lively(cluster: Cluster) -> Iterator[Cluster]:
     """The sample's kubelets and controllers at work for as long as the test is."""
     cluster.live("simulate")
     yield cluster
-    cluster.live("frozen")
+    cluster.call("POST", "pace", {"pace": "run"})
+    _freeze(cluster.live, lambda: cluster.call("GET", "summary"))
 
 
 @pytest.fixture
