@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kschedweb import views
@@ -119,6 +119,8 @@ def queries(draw: st.DrawFn) -> tuple[Any, tuple[Term, ...]]:
 
 @examples(300)
 @given(queries())
+@example((PODS, (Term("", "", ("-web",), False),)))
+@example((PODS, (Term("", "", ("node:n1",), True),)))
 def test_terms_come_back_from_their_text(query: tuple[Any, tuple[Term, ...]]) -> None:
     wanted, terms = query
     text = written(terms)
