@@ -252,12 +252,13 @@ def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Rand
     write = f"UPDATE {column.table} SET {column.name} = {{}} WHERE id = %(row)s"
     with service.connect() as connection:
         ((before,),) = connection.execute(read, [row]).fetchall()
-        while True:
-            bit = chance.randrange(size)
+        for bit in chance.sample(range(size), size):
             # Some bits make no text, no JSON, or what a rule of the table refuses.
             with contextlib.suppress(psycopg.DatabaseError):
                 connection.execute(write.format(FLIP[column.kind].format(column.name)), {"bit": bit, "row": row})
                 break
+        else:
+            return f"no bit of {column.table}.{column.name}, row {row}: the table refuses each"
         try:
             told = service.replay(cluster, *words)
         finally:
