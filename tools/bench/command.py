@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import controlling, following, kube_api, level3, pacing, promises, table
+from tools.bench import controlling, following, kube_api, level3, pacing, promises, resting, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -83,18 +83,20 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
     job = Job(word=PROMISES_WORKLOAD, folder=folder, level=level3.LEVEL, pods=options.pods)
     found: list[Promise] = []
     try:
-        with RunningService() as service:
-            level3.warm_up(service, job)
-            if options.idle:  # before the rest: PostgreSQL sweeps up behind them for minutes
-                found.append(_told(promises.rest(service, job)))
-            if options.latency:
-                found.append(_told(promises.latency(service, job)))
-            if options.path:
-                found += map(_told, pacing.measure(service, job))
-            if options.viewers:
-                found.append(_told(promises.viewers(service, job, options.viewers)))
-            if options.kube_api:
-                found += map(_told, kube_api.measure(service, job))
+        if options.idle:  # in a service of its own: PostgreSQL sweeps up behind the others for minutes
+            with RunningService() as service:
+                found += map(_told, resting.measure(service, options.idle))
+        if options.latency or options.path or options.viewers or options.kube_api:
+            with RunningService() as service:
+                level3.warm_up(service, job)
+                if options.latency:
+                    found.append(_told(promises.latency(service, job)))
+                if options.path:
+                    found += map(_told, pacing.measure(service, job))
+                if options.viewers:
+                    found.append(_told(promises.viewers(service, job, options.viewers)))
+                if options.kube_api:
+                    found += map(_told, kube_api.measure(service, job))
         if options.mirror:  # in a service of its own: its memory is measured
             with RunningService() as service:
                 found += map(_told, following.measure(service))

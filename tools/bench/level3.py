@@ -69,7 +69,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
     objects, pods = [written(each) for each in workload.objects()], [written(each) for each in workload.pods()]
     parse_ns = time.perf_counter_ns() - started
     with psycopg.connect(service.database_url, autocommit=True) as database:
-        cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
+        cluster_id = cluster_new(service, f"bench-{time.time_ns() // 1_000_000}")
         started = time.perf_counter_ns()
         load(service, cluster_id, objects)
         rv, seq = settled(database, cluster_id)
@@ -129,13 +129,6 @@ def load(service: RunningService, cluster_id: int, objects: Sequence[dict[str, A
         raise ServiceProblem(f"the import failed: {answer.get('error')}")
 
 
-def loaded_cluster(service: RunningService, job: Job) -> int:
-    """A cluster with the workload's nodes and the pods that run on them; its id."""
-    cluster_id = _cluster(service, f"bench-{time.time_ns() // 1_000_000}")
-    load(service, cluster_id, [written(each) for each in job.workload().objects()])
-    return cluster_id
-
-
 def upload(
     service: RunningService,
     cluster_id: int,
@@ -164,7 +157,9 @@ def upload(
     return Uploaded(started, posted)
 
 
-def settled(database: psycopg.Connection[Any], cluster_id: int) -> tuple[int, int]:
+def settled(
+    database: psycopg.Connection[Any], cluster_id: int, *, stalled_seconds: float = STALLED_SECONDS
+) -> tuple[int, int]:
     """Wait until the engine has seen everything, all bound pods run and nothing happens; return where the logs end."""
     last, since, begun = None, time.monotonic(), time.monotonic()
     while True:
@@ -175,7 +170,7 @@ def settled(database: psycopg.Connection[Any], cluster_id: int) -> tuple[int, in
         quiet = time.monotonic() - since
         if seen == rv and not not_running and quiet > QUIET_SECONDS / 2:
             return rv, seq
-        if quiet > STALLED_SECONDS:
+        if quiet > stalled_seconds:
             raise ServiceProblem(f"nothing has happened for {quiet:.0f} s: {state}, {time.monotonic() - begun:.0f} s")
         time.sleep(0.1)
 
@@ -194,7 +189,8 @@ def wait_bound(database: psycopg.Connection[Any], cluster_id: int, number: int) 
         time.sleep(0.1)
 
 
-def _cluster(service: RunningService, name: str) -> int:
+def cluster_new(service: RunningService, name: str) -> int:
+    """Make a simulated cluster; its id."""
     return int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
 
 

@@ -1,17 +1,14 @@
-"""Measures the promises besides the rate: latency on an idle cluster, CPU when idle, many viewers. A line each.
+"""Measures the promises besides the rate: latency on an idle cluster, many viewers. A line each.
 
 Each is measured on a running service and compared with its target; the line ends with ok or missed.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import msgspec
-import psycopg
 
-from kschedweb.ops import idle
 from tools.bench import level3
 from tools.bench.engine.result import percentile
 from tools.bench.running import RunningService
@@ -20,8 +17,6 @@ from tools.bench.worker import Job
 LATENCY_PODS = 200
 LATENCY_PAUSE_SECONDS = 0.25
 LATENCY_P50_MS, LATENCY_P99_MS = 150.0, 500.0
-IDLE_SECONDS = 60.0
-SETTLE_SECONDS = 10.0
 MAX_SLOWER = 0.20
 
 
@@ -53,18 +48,6 @@ def latency(service: RunningService, job: Job, *, pods: int = LATENCY_PODS) -> P
         f"{LATENCY_P50_MS:.0f}; p99 {p99:.0f} ms, target under {LATENCY_P99_MS:.0f}"
     )
     return Promise("latency", text, {"p50_ms": p50, "p99_ms": p99}, p50 < LATENCY_P50_MS and p99 < LATENCY_P99_MS)
-
-
-def rest(service: RunningService, job: Job, *, seconds: float = IDLE_SECONDS) -> Promise:
-    """Measure the CPU of all processes while a loaded cluster has nothing to do."""
-    cluster_id = level3.loaded_cluster(service, job)
-    with psycopg.connect(service.database_url, autocommit=True) as database:
-        level3.settled(database, cluster_id)
-    time.sleep(SETTLE_SECONDS)
-    used = sum(idle.usage(service.pids(), seconds=seconds).values())
-    service.client.call("DELETE", f"/api/clusters/{cluster_id}")
-    text = f"{used:.2%} of one core in {seconds:.0f} s, target under {idle.TARGET:.0%}"
-    return Promise("idle", text, {"share_of_core": used}, used < idle.TARGET)
 
 
 def viewers(service: RunningService, job: Job, number: int) -> Promise:
