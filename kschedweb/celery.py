@@ -1,7 +1,7 @@
 """The Celery application: which queue carries which task, and how little a lost message matters.
 
 Messages only wake; the work itself is rows. So results are dropped, a message may come twice, no task has an ETA, and
-publishing gives up soon (the sweep, every two seconds, finds what was left lying).
+publishing gives up soon (the sweep, every two seconds, finds what was left lying). Beat sends what comes seldom.
 """
 
 import logging.config
@@ -23,10 +23,7 @@ SCHEDULER_QUEUE = "scheduler"
 BINDING_QUEUE = "binding"
 LIFECYCLE_QUEUE = "lifecycle"
 
-SWEEP_SECONDS = 2.0
-FOLLOW_SECONDS = 5.0
 PRUNE_SECONDS = 300.0
-PROVE_SECONDS = 10.0
 SESSIONS_SECONDS = 3600.0
 NEVER = 1 << 62
 
@@ -63,8 +60,6 @@ app.conf.update(
         "scheduling.slice_*": {"queue": SCHEDULER_QUEUE},
         "scheduling.ensure_leader": {"queue": SCHEDULER_QUEUE},
         "scheduling.bindings_*": {"queue": BINDING_QUEUE},
-        # One short query; it must never wait behind an import or a slice.
-        "scheduling.sweep": {"queue": BINDING_QUEUE},
         "scheduling.prune": {"queue": LIFECYCLE_QUEUE},
         "scheduling.prove": {"queue": LIFECYCLE_QUEUE},
         "accounts.*": {"queue": LIFECYCLE_QUEUE},
@@ -73,15 +68,7 @@ app.conf.update(
         "cluster.import_*": {"queue": LIFECYCLE_QUEUE},
     },
     beat_schedule={
-        "sweep": {
-            "task": "scheduling.sweep",
-            "schedule": SWEEP_SECONDS,
-            # Sweeps missed while no worker ran are worth nothing: the next one finds the same rows.
-            "options": {"expires": 5 * SWEEP_SECONDS},
-        },
-        "mirror": {"task": "mirror.follow", "schedule": FOLLOW_SECONDS, "options": {"expires": FOLLOW_SECONDS}},
         "prune": {"task": "scheduling.prune", "schedule": PRUNE_SECONDS, "options": {"expires": PRUNE_SECONDS}},
-        "prove": {"task": "scheduling.prove", "schedule": PROVE_SECONDS, "options": {"expires": PROVE_SECONDS}},
         "sessions": {
             "task": "accounts.sessions_clear",
             "schedule": SESSIONS_SECONDS,

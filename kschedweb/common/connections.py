@@ -3,10 +3,11 @@
 A view's answer may take long to reach its reader, or never: until then it would keep one of a few connections.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.db import connection, connections
+import psycopg
+from django.db import OperationalError, connection, connections
 from django.http import HttpRequest, HttpResponse
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -38,6 +39,27 @@ def database_parameters() -> dict[str, Any]:
     place = {"dbname": own["NAME"], "user": own["USER"], "password": own["PASSWORD"]}
     place |= {"host": own["HOST"], "port": own["PORT"]}
     return options | {name: value for name, value in place.items() if value}
+
+
+def prepared(statement: str, values: Sequence[Any] | Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    """The rows of a statement that is asked again and again on this thread's connection: it is planned but once."""
+    try:
+        return _rows(statement, values)
+    except OperationalError:
+        raw = connection.connection
+        if raw is None or not raw.closed or connection.in_atomic_block:
+            raise
+    connection.close()  # it broke since it was used last, as after a restart of the server
+    return _rows(statement, values)
+
+
+def _rows(statement: str, values: Sequence[Any] | Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
+    connection.ensure_connection()
+    raw = connection.connection
+    raw.prepare_threshold = 0  # Django's own cursors put values into the text, and prepare nothing
+    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
+        cursor.execute(statement, values, prepare=True)
+        return cursor.fetchall()
 
 
 def own_pid() -> int | None:

@@ -40,9 +40,11 @@ def after_commit(name: str, **kwargs: Any) -> None:
     transaction.on_commit(lambda: send(name, **kwargs))
 
 
-def send(name: str, *, queue: str | None = None, **kwargs: Any) -> None:
-    """Send the task now; `queue` overrides its route."""
-    options = {"queue": queue} if queue else {}
+def send(name: str, *, queue: str | None = None, expires: float | None = None, **kwargs: Any) -> None:
+    """Send the task now; `queue` overrides its route. Nobody takes it once it has waited for `expires` seconds."""
+    options: dict[str, Any] = {"queue": queue} if queue else {}
+    if expires is not None:
+        options["expires"] = expires
     try:
         app.send_task(name, kwargs=kwargs, **options)
     except (OperationalError, redis.RedisError, OSError) as error:
@@ -70,6 +72,18 @@ def once(name: str, cluster_id: int) -> None:
         return
     if is_first:
         send(name, cluster_id=cluster_id)
+
+
+def paced(name: str, seconds: int) -> bool:
+    """Send a task unless somebody did in the last `seconds`; whether it was sent."""
+    try:
+        is_first = _valkey().set(f"ksched:paced:{name}", b"", nx=True, ex=seconds)
+    except (redis.RedisError, OSError) as error:
+        log.warning("task not sent, the sweep will find the work", task=name, error=str(error))
+        return False
+    if is_first:
+        send(name, expires=seconds)
+    return bool(is_first)
 
 
 def begun(name: str, cluster_id: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from kschedweb import environment
 from kschedweb.ops.up import read_status
 
-TARGET = 0.02  # of a core, all processes of an idle service together
+TARGET = 0.01  # of a core, all processes of an idle service together
 TICK = os.sysconf("SC_CLK_TCK")
 
 

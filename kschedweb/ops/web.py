@@ -3,10 +3,15 @@
 One process: a second one would have a second reader of every cluster's logs; more of them are more machines.
 """
 
+import asyncio
+import contextlib
 import os
 import socket
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -18,6 +23,7 @@ POOL_SIZE = 8
 STOP_SECONDS = 5
 KEEP_ALIVE_SECONDS = 30
 MESSAGE_BYTES = 64 * 1024  # of a WebSocket; nothing that browsers say is read
+TICK_SECONDS = 1.0
 PING_SECONDS = 30.0  # between pings, and then for the answer: who has gone without a word is noticed
 
 
@@ -66,7 +72,24 @@ def serve(listening: socket.socket, certificate: Path | None = None, key: Path |
     )
     ease()
     give_back_freed()
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
+
+
+class Server(uvicorn.Server):
+    """Looks once a second (the date in its answers) whether it is to end, not ten times; a signal wakes it."""
+
+    _end: Callable[[], object] = staticmethod(lambda: None)  # its loop has not begun
+
+    async def main_loop(self) -> None:
+        ending, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._end = partial(loop.call_soon_threadsafe, ending.set)
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), TICK_SECONDS)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._end()
 
 
 def _refuse_default_passwords() -> None:

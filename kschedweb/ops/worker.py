@@ -3,9 +3,9 @@
 | kind      | queues                          | why so                                                              |
 |-----------|---------------------------------|---------------------------------------------------------------------|
 | scheduler | scheduler, scheduler.<worker id> | one engine process, leader of any number of clusters                |
-| binding   | binding                         | short batches and the sweep; never waits                            |
+| binding   | binding                         | short batches, never waits; a thread of it sweeps                   |
 | lifecycle | lifecycle                       | kubelets, imports: work that may take a while                       |
-| beat      |                                 | wakes the sweep; its schedule is kept in the data directory         |
+| beat      |                                 | now and then, old history; its schedule is in the data directory    |
 
 All are prefork with one child and take one message at a time. The child dies with its parent, whatever ends that.
 """
@@ -104,7 +104,7 @@ def main(words: list[str]) -> None:
     if kind == "scheduler":
         worker_process_init.connect(_watch_leases, weak=False)
     elif kind == "binding":
-        worker_process_init.connect(_listen, weak=False)
+        worker_process_init.connect(_listen_and_sweep, weak=False)
     app.start(argv=arguments(kind, settings))
 
 
@@ -124,11 +124,12 @@ def _watch_leases(**_: Any) -> None:
     slices.worker()
 
 
-def _listen(**_: Any) -> None:
-    """A binding worker hears of what is ordered while it is at work."""
-    from kschedweb.scheduling.runner import bindings
+def _listen_and_sweep(**_: Any) -> None:
+    """A binding worker hears of what is ordered while it is at work, and looks for what no message told of."""
+    from kschedweb.scheduling.runner import bindings, sweep
 
     bindings.listen()
+    sweep.Sweeper().start()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from django.db import connection
 
 from kschedweb.cluster.models import Change, Cluster
 from kschedweb.common import wake
+from kschedweb.common.connections import prepared
 from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, EngineState, Eviction
+from kschedweb.scheduling.models import Binding, EngineState, Eviction, HistoryProof
 
 
 def overdue(time: str, age: str) -> str:
@@ -38,17 +39,35 @@ SELECT c.id FROM {Cluster._meta.db_table} c
     OR (c.pace_steps_requested > c.pace_steps_done AND s.next_due_at IS NOT NULL))
 """
 
+# Clusters with steps that the proof of their history has not looked at, those that have waited longest first.
+UNPROVEN_CLUSTERS = f"""
+SELECT s.cluster_id FROM {EngineState._meta.db_table} s
+ JOIN {Cluster._meta.db_table} c ON c.id = s.cluster_id
+ LEFT JOIN {HistoryProof._meta.db_table} p ON p.cluster_id = s.cluster_id
+ WHERE NOT c.is_mirror AND (p.cluster_id IS NULL OR (p.difference IS NULL AND (s.run, s.step) > (p.run, p.step)))
+ ORDER BY p.checked_at NULLS FIRST, s.cluster_id
+"""
+
+
+def clusters_unproven() -> list[int]:
+    """Return those with something to prove, in the order in which they have waited for it."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNPROVEN_CLUSTERS)
+        return [cluster_id for (cluster_id,) in cursor.fetchall()]
+
+
+_DUE_AMONG = (
+    DUE_CLUSTERS.format(age="make_interval(secs => %(seconds)s::float8)") + " AND c.id = ANY(%(ids)s::bigint[])"
+)
+
 
 def clusters_due(cluster_ids: Collection[int], seconds: float) -> set[int]:
     """Return those of the clusters with work that has been due for longer than `seconds`."""
     if not cluster_ids:
         return set()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            DUE_CLUSTERS.format(age="make_interval(secs => %(seconds)s)") + " AND c.id = ANY(%(ids)s)",
-            {"seconds": seconds, "ids": list(cluster_ids)},
-        )
-        return {cluster_id for (cluster_id,) in cursor.fetchall()}
+    return {
+        cluster_id for (cluster_id,) in prepared(_DUE_AMONG, {"seconds": float(seconds), "ids": sorted(cluster_ids)})
+    }
 
 
 # The engine has not read the log to its end, or a clock that goes by steps has come to what it wants.

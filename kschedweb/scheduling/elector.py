@@ -1,10 +1,10 @@
 """The elector: one thread of a scheduler worker which keeps its leases and watches all others.
 
-It never touches an engine. Every retry period it renews the leases this process holds in one statement, except those of
-clusters whose step has been running, or whose due work has waited, for longer than the renew deadline: a standby may
-take them over (a step that hangs in one cluster holds up all clusters of its process). It takes free and expired ones;
-and it wakes this worker's own queue when an engine's timer is due. Leases that could not be renewed for the renew
-deadline are lost, also when nobody else has them.
+It never touches an engine. Every retry period it renews the leases this process holds in one statement, which writes
+nothing as long as all is well; except those of clusters whose step has been running, or whose due work has waited, for
+longer than the renew deadline: a standby may take them over (a step that hangs in one cluster holds up all clusters of
+its process). It takes free and expired ones; and it wakes this worker's own queue when an engine's timer is due. Leases
+that could not be renewed for the renew deadline are lost, also when nobody else has them.
 Source: kubernetes v1.34.1, client-go/tools/leaderelection.
 """
 
@@ -67,6 +67,7 @@ class Lock(Protocol):
     def leases_list(self) -> list[LeaseView]: ...
     def lease_get(self, *, cluster_id: int) -> LeaseView | None: ...
     def leases_renew(self, *, views: list[LeaseView], duration_seconds: float) -> dict[int, LeaseView]: ...
+    def leases_still(self, *, views: list[LeaseView]) -> None: ...
     def lease_acquire(
         self, *, view: LeaseView, holder: str, duration_seconds: float, lock_seconds: float
     ) -> tuple[LeaseView, int] | None: ...
@@ -99,8 +100,11 @@ class Leadership:
 
 @dataclass(slots=True)
 class _Observed:
+    """When the record was last seen to change, or its holder to beat."""
+
     version: int
     at: float
+    beat: int | None = None
 
 
 def _nothing(_: int) -> None:
@@ -225,10 +229,12 @@ class Elector:
     def renew(self) -> None:
         """Renew all that is healthy; what could not be renewed for the renew deadline is lost."""
         with self._electing:
-            healthy = self._healthy()
+            healthy, held_up = self._healthy()
             try:
                 for cluster_id in self._left_lying(healthy):
-                    del healthy[cluster_id]
+                    held_up.append(healthy.pop(cluster_id))
+                if held_up:
+                    self.lock.leases_still(views=[led.view for led in held_up])
                 renewed = self.lock.leases_renew(
                     views=[led.view for led in healthy.values()], duration_seconds=self.times.duration
                 )
@@ -280,18 +286,19 @@ class Elector:
                 log.error(f"failed to renew lease {LOCK}: context deadline exceeded", cluster=cluster_id)
                 self.drop(cluster_id)
 
-    def _healthy(self) -> dict[int, Leadership]:
-        """What is led and whose work goes on. A lease that has expired meanwhile is renewed too: nobody else wanted
-        it, and the epoch is still ours. Taking it anew would throw the engine away, on a slow machine again and again.
+    def _healthy(self) -> tuple[dict[int, Leadership], list[Leadership]]:
+        """What is led and whose work goes on, and what is led besides. A lease that has expired meanwhile is renewed
+        too: nobody else wanted it, and the epoch is still ours. Taking it anew would throw the engine away, on a slow
+        machine again and again.
         """
-        now = self.monotonic()
+        now, held_up = self.monotonic(), []
         with self._guard:
             led = dict(self._led)
         for cluster_id, each in list(led.items()):
             busy = each.busy_since
             if busy is not None and now - busy > self.times.renew_deadline + each.patience:
-                del led[cluster_id]
-        return led
+                held_up.append(led.pop(cluster_id))
+        return led, held_up
 
     def _left_lying(self, led: dict[int, Leadership]) -> set[int]:
         """Those with due work though no slice of theirs has run for the renew deadline: this process is held up."""
@@ -305,7 +312,9 @@ class Elector:
         now = self.monotonic()
         seen = self._observed.get(view.cluster_id)
         if seen is None or seen.version != view.version:
-            seen = self._observed[view.cluster_id] = _Observed(view.version, now)
+            seen = self._observed[view.cluster_id] = _Observed(view.version, now, view.beat)
+        elif view.beat is not None and seen.beat != view.beat:
+            seen.at, seen.beat = now, view.beat
         if self._stop.is_set():
             return None
         if view.holder not in ("", self.identity) and now - seen.at <= view.duration_seconds:

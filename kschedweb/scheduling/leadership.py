@@ -13,6 +13,7 @@ from django.db import connection
 
 from kschedweb.cluster.models import Cluster, Node, Pod
 from kschedweb.common.metrics.exposition import Readings
+from kschedweb.scheduling import beats
 from kschedweb.scheduling.models import Binding, EngineState, HistoryProof
 from kschedweb.traces.models import EngineStep, QueueState
 
@@ -62,12 +63,13 @@ def leaderships(*, cluster_ids: Collection[int] | None = None) -> list[Leadershi
         cursor.execute(
             "SELECT c.id, c.name, split_part(coalesce(l.holder, ''), '/', 1), coalesce(l.duration_seconds, 15),"
             " coalesce(l.transitions, 0),"
-            " greatest(0, extract(epoch FROM clock_timestamp() - coalesce(l.renewed_at, c.created_at)))::float,"
+            " least(greatest(0, extract(epoch FROM clock_timestamp() - coalesce(l.renewed_at, c.created_at))),"
+            f" CASE WHEN l.beats THEN {beats.AGE} END)::float,"
             " coalesce(f.epoch, 0), coalesce(s.epoch, 0),"
             " CASE WHEN c.is_record THEN 0 ELSE c.rv - coalesce(s.rv_seen, 0) END,"
             " c.rv > 0 AND NOT c.is_record"
             f" FROM {Cluster._meta.db_table} c LEFT JOIN leases l ON l.cluster_id = c.id"
-            " LEFT JOIN lease_fences f ON f.cluster_id = c.id"
+            f" {beats.HEARD} LEFT JOIN lease_fences f ON f.cluster_id = c.id"
             f" LEFT JOIN {EngineState._meta.db_table} s ON s.cluster_id = c.id"
             " WHERE %s::bigint[] IS NULL OR c.id = ANY(%s::bigint[]) ORDER BY c.id",
             [given := None if cluster_ids is None else list(cluster_ids), given],

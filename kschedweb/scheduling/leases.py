@@ -20,8 +20,10 @@ from django.utils import timezone
 
 from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
+from kschedweb.common.connections import prepared
+from kschedweb.scheduling.beats import BEATING, HEARD, LAST
 from kschedweb.scheduling.choices import WorkStatus
-from kschedweb.scheduling.models import Binding, Eviction, Lease
+from kschedweb.scheduling.models import Binding, Eviction
 
 LEASE_KIND, LEASE_NAMESPACE, LEASE_NAME = "Lease", "kube-system", "kube-scheduler"
 # The server ends a transaction that is silent for so long between two statements. It does not within a COPY.
@@ -37,6 +39,21 @@ _WRITERS = (
     " AND a.datname = current_database() AND l.database = a.datid AND l.classid = %s AND l.objsubid = 2"
     " AND l.pid <> pg_backend_pid()"
 )
+_SEEN = "l.holder, l.version, l.duration_seconds, CASE WHEN l.beats THEN b.at END"
+_LEASES = f"SELECT l.cluster_id, {_SEEN} FROM leases l {HEARD}"
+_LEASES_OF_ALL = (
+    f"SELECT c.id, {_SEEN} FROM {Cluster._meta.db_table} c LEFT JOIN leases l ON l.cluster_id = c.id {HEARD}"
+    " WHERE NOT c.is_record ORDER BY c.id"
+)
+_BEAT = f"""
+WITH {BEATING}
+SELECT l.cluster_id, l.holder, l.version, l.duration_seconds, l.beats FROM leases l, ended
+ WHERE l.holder = %(holder)s::text
+"""
+_SILENT = (
+    f"{_WRITERS} AND a.state = 'active' AND a.wait_event = 'ClientRead'"
+    " AND a.query_start < clock_timestamp() - %s * interval '1 second'"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -47,12 +64,16 @@ class FencedOutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseView:
-    """A lease as read: `version` tells whether it changed since."""
+    """A lease as read: `version` tells whether it was written since, `beat` whether its holder has renewed it.
+
+    `beat` is None where nothing is heard of the holder: it renews by writing, or its session has ended.
+    """
 
     cluster_id: int
     holder: str
     version: int
     duration_seconds: float
+    beat: int | None = None
 
 
 def leases_list() -> list[LeaseView]:
@@ -60,41 +81,65 @@ def leases_list() -> list[LeaseView]:
 
     Not of one that is being deleted: its row is locked.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO leases (cluster_id, holder, duration_seconds, transitions, version)"
-            f" SELECT c.id, '', 15, 0, 0 FROM {Cluster._meta.db_table} c"
-            " WHERE NOT c.is_record AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id)"
-            " FOR KEY SHARE OF c SKIP LOCKED ON CONFLICT DO NOTHING"
-        )
-    return [
-        LeaseView(*row)
-        for row in Lease.objects.order_by("cluster_id").values_list(
-            "cluster_id", "holder", "version", "duration_seconds"
-        )
-    ]
+    found = prepared(_LEASES_OF_ALL)
+    if any(holder is None for _, holder, *_ in found):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO leases (cluster_id, holder, duration_seconds, transitions, version, beats)"
+                f" SELECT c.id, '', 15, 0, 0, false FROM {Cluster._meta.db_table} c"
+                " WHERE NOT c.is_record AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.cluster_id = c.id)"
+                " FOR KEY SHARE OF c SKIP LOCKED ON CONFLICT DO NOTHING"
+            )
+        found = prepared(_LEASES_OF_ALL)
+    return [LeaseView(*row) for row in found if row[1] is not None]
 
 
 def lease_get(*, cluster_id: int) -> LeaseView | None:
     """The lease of one cluster, None when it has no row yet."""
-    row = (
-        Lease.objects.filter(cluster_id=cluster_id)
-        .values_list("cluster_id", "holder", "version", "duration_seconds")
-        .first()
-    )
-    return LeaseView(*row) if row else None
+    found = prepared(f"{_LEASES} WHERE l.cluster_id = %s::bigint", [cluster_id])
+    return LeaseView(*found[0]) if found else None
 
 
 def leases_renew(*, views: Sequence[LeaseView], duration_seconds: float) -> dict[int, LeaseView]:
     """The renewed leases by cluster; those somebody wrote meanwhile, or is writing now, are not among them.
 
-    One statement, which waits for nobody: a takeover of one cluster, or its deletion, keeps none of the others.
+    Writes nothing where the record says that its holder is heard of (`beats`): then the session's beat renews it.
     """
+    if not views:
+        return {}
+    holders = sorted({view.holder for view in views})
+    stored = {view.cluster_id: (view, beats) for holder in holders for view, beats in _beat(holder)}
+    found = {}
+    for view in views:
+        now, beats = stored.get(view.cluster_id, (None, False))
+        if beats and now is not None and (now.version, now.duration_seconds) == (view.version, duration_seconds):
+            found[view.cluster_id] = now
+    return found | _renewals_write([view for view in views if view.cluster_id not in found], duration_seconds)
+
+
+def leases_still(*, views: Sequence[LeaseView]) -> None:
+    """Let these be renewed by no beat any more, though their holder beats for others; harmless when repeated."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE leases SET beats = false WHERE beats AND (cluster_id, holder) IN"
+            " (SELECT * FROM unnest(%s::bigint[], %s::text[]))",
+            [[view.cluster_id for view in views], [view.holder for view in views]],
+        )
+
+
+def _beat(holder: str) -> list[tuple[LeaseView, bool]]:
+    """Beat, and return what the holder has as it is stored, with whether it is renewed by that."""
+    return [(LeaseView(*row[:4]), row[4]) for row in prepared(_BEAT, {"holder": holder})]
+
+
+def _renewals_write(views: Sequence[LeaseView], duration_seconds: float) -> dict[int, LeaseView]:
+    """One statement, which waits for nobody: a takeover of one cluster, or its deletion, keeps none of the others."""
     if not views:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE leases SET duration_seconds = %s, renewed_at = clock_timestamp(), version = leases.version + 1"
+            "UPDATE leases SET duration_seconds = %s, renewed_at = clock_timestamp(), version = leases.version + 1,"
+            " beats = true"
             " FROM (SELECT row.cluster_id FROM leases AS row JOIN unnest(%s::bigint[], %s::bigint[], %s::text[])"
             " AS known (cluster_id, version, holder) USING (cluster_id, version, holder) FOR UPDATE OF row SKIP LOCKED)"
             " AS mine WHERE leases.cluster_id = mine.cluster_id"
@@ -124,11 +169,15 @@ def lease_acquire(
         _lock_timeout(lock_seconds)
         with connection.cursor() as cursor:
             cursor.execute(
-                "UPDATE leases SET holder = %s, duration_seconds = %s, version = version + 1,"
+                "UPDATE leases SET holder = %s, duration_seconds = %s, version = version + 1, beats = false,"
                 " renewed_at = now.at, transitions = transitions + %s,"
                 " acquired_at = CASE WHEN %s THEN now.at ELSE acquired_at END"
-                " FROM (SELECT coalesce(%s, clock_timestamp()) AS at) AS now WHERE cluster_id = %s AND version = %s",
-                [holder, duration_seconds, int(is_other), is_other, now, view.cluster_id, view.version],
+                " FROM (SELECT coalesce(%s, clock_timestamp()) AS at) AS now WHERE cluster_id = %s AND version = %s"
+                f" AND (NOT beats OR holder = %s OR coalesce({LAST}, %s) = %s)",
+                [
+                    *(holder, duration_seconds, int(is_other), is_other, now, view.cluster_id, view.version, holder),
+                    *[-1 if view.beat is None else view.beat] * 2,
+                ],
             )
             if cursor.rowcount == 0:
                 return None
@@ -144,7 +193,7 @@ def lease_release(*, view: LeaseView) -> bool:
         _never_silent()
         cursor.execute(
             "UPDATE leases SET holder = '', duration_seconds = 1, acquired_at = now.at, renewed_at = now.at,"
-            " version = version + 1 FROM (SELECT clock_timestamp() AS at) AS now"
+            " version = version + 1, beats = false FROM (SELECT clock_timestamp() AS at) AS now"
             " WHERE cluster_id = %s AND holder = %s",
             [view.cluster_id, view.holder],
         )
@@ -219,11 +268,8 @@ def silent_writers_end() -> int:
 
     For a frozen worker that leads nothing: no takeover ends its transaction, and others wait for what it has locked.
     """
-    return _writers_end(
-        f"{_WRITERS} AND a.state = 'active' AND a.wait_event = 'ClientRead'"
-        " AND a.query_start < clock_timestamp() - %s * interval '1 second'",
-        [LOCK_CLASS, COPY_SECONDS],
-    )
+    silent = [LOCK_CLASS, COPY_SECONDS]
+    return _writers_end(_SILENT, silent) if prepared(_SILENT, silent) else 0
 
 
 def _fence_clear(cluster_id: int, lock_seconds: float) -> None:

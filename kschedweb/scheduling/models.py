@@ -27,6 +27,7 @@ class Lease(models.Model):
     renewed_at = models.DateTimeField(null=True)
     transitions = models.PositiveIntegerField(default=0)
     version = models.BigIntegerField(default=0, help_text="raised by every write: candidates compare it")
+    beats = models.BooleanField(default=False, help_text="the beat of its holder's session renews it, without a write")
 
     class Meta:
         db_table = "leases"

@@ -48,6 +48,10 @@ _SIZED: tuple[tuple[type[models.Model], str, int], ...] = (
 )
 
 
+# Where the logs ended and what the limit was when a cluster's past last kept to it: until more is written it does so.
+_small: dict[int, tuple[int, int, int]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """Everything up to these positions may go, and the steps up to `step` of `run`.
@@ -110,7 +114,7 @@ def prune(
     throughput_roll_up(cluster_id=cluster_id, now=now)
     age = timedelta(hours=cluster.retention_hours if hours is None else hours)
     limit = int((cluster.retention_mb if megabytes is None else megabytes) * MEGABYTE)
-    horizon = max(now - age, _size_horizon(cluster_id, limit) or now - age)
+    horizon = max(now - age, _size_horizon(cluster, limit) or now - age)
     horizon = min(horizon, now - LEAST_AGE)
     report = PruneReport()
     oldest = EngineLog.objects.filter(cluster_id=cluster_id).order_by("seq").values_list("at", flat=True).first()
@@ -131,10 +135,14 @@ def prune(
     return report
 
 
-def _size_horizon(cluster_id: int, limit: int) -> datetime | None:
+def _size_horizon(cluster: Cluster, limit: int) -> datetime | None:
     """Where to cut so that what stays keeps to `limit` bytes; None when all does."""
+    cluster_id, stands = cluster.pk, (cluster.rv, cluster.seq, limit)
+    if _small.get(cluster_id) == stands:
+        return None
     total = sum(size.bytes for size in sizes(cluster_id).values())
     if total <= limit:
+        _small[cluster_id] = stands
         return None
     log = EngineLog.objects.filter(cluster_id=cluster_id)
     ends = log.aggregate(first=models.Min("seq"), last=models.Max("seq"))

@@ -11,7 +11,6 @@ from kschedweb.common import wake
 from kschedweb.scheduling.past import proving
 from kschedweb.scheduling.retention import prune_all
 from kschedweb.scheduling.runner import bindings, slices
-from kschedweb.scheduling.runner.sweep import sweep as run_sweep
 
 
 @worker_process_shutdown.connect
@@ -40,11 +39,6 @@ def bindings_run(cluster_id: int) -> None:
 def bindings_evict(cluster_id: int) -> None:
     wake.begun("scheduling.bindings_evict", cluster_id)
     bindings.serve(wake.EVICTIONS_CHANNEL, cluster_id)
-
-
-@shared_task(name="scheduling.sweep", ignore_result=True)
-def sweep() -> None:
-    run_sweep()
 
 
 @shared_task(name="scheduling.prune", ignore_result=True, soft_time_limit=600, time_limit=660)

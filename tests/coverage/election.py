@@ -55,6 +55,9 @@ class MemoryLock:
                 found[CLUSTER] = LeaseView(CLUSTER, view.holder, self.row.version, duration_seconds)
         return found
 
+    def leases_still(self, *, views: list[LeaseView]) -> None:
+        self._ask()  # each renewal is a write here
+
     def lease_acquire(
         self, *, view: LeaseView, holder: str, duration_seconds: float, lock_seconds: float
     ) -> tuple[LeaseView, int] | None:

@@ -66,7 +66,16 @@ def test_002_only_leases_are_left(lock_type: str) -> None:
 def test_002_record_has_its_fields() -> None:
     """record fields"""
     names = {each.name for each in Lease._meta.get_fields()}
-    assert names == {"cluster", "holder", "duration_seconds", "acquired_at", "renewed_at", "transitions", "version"}
+    assert names == {
+        "cluster",
+        "holder",
+        "duration_seconds",
+        "acquired_at",
+        "renewed_at",
+        "transitions",
+        "version",
+        "beats",
+    }
     lock = MemoryLock(now=50)
     Candidate("a", lock).elector.tick()
     assert dataclasses.astuple(lock.row) == ("a", 1, 15, 1, 50, 50)

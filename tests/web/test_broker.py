@@ -1,5 +1,8 @@
 """A worker takes messages again although the broker never heard that the last one was done."""
 
+import os
+import select
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -56,3 +59,38 @@ def test_workers_speak_with_the_broker_by_the_repaired_transport(url: str) -> No
 
 def _refuse(*_: object, **__: object) -> None:
     raise BrokerAway("refused")
+
+
+def test_signal_wakes_a_worker_that_sleeps() -> None:
+    """Its handler only notes that the worker is to end; what sleeps on files looks at that when one can be read."""
+    before = signal.set_wakeup_fd(-1)
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGUSR2, lambda number, _: heard.append(number))
+    try:
+        woken = broker._woken_by_signals.__wrapped__()
+        assert select.select([woken], [], [], 0)[0] == []
+        signal.raise_signal(signal.SIGUSR2)
+        assert select.select([woken], [], [], HANG_SECONDS)[0] == [woken] and heard
+        broker._drain(woken)
+        assert select.select([woken], [], [], 0)[0] == []
+    finally:
+        signal.signal(signal.SIGUSR2, handler)
+        os.close(signal.set_wakeup_fd(before))
+        os.close(woken)
+
+
+def test_channel_that_waits_for_a_message_is_closed_at_once_and_loses_none(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its waiting would last for longer than any test may."""
+    monkeypatch.setattr(broker.Transport, "brpop_timeout", 10 * HANG_SECONDS)
+    with connection.SimpleQueue("wakes") as queue:
+        queue.clear()
+        with Connection(connection.as_uri(include_password=True)) as other:
+            with Consumer(other, queues=[Queue("wakes")], callbacks=[lambda *_: None]) as consumer:
+                with pytest.raises(TimeoutError):
+                    other.drain_events(timeout=0.01)
+                assert consumer.channel._in_poll
+            consumer.channel.close()
+        queue.put({"place": 1})
+        assert queue.get(timeout=HANG_SECONDS).payload == {"place": 1}

@@ -13,12 +13,12 @@ import msgspec
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
 from django.utils import timezone
 
 from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import checkpoints
+from kschedweb.scheduling.due import clusters_unproven
 from kschedweb.scheduling.models import EngineState, HistoryProof
 from kschedweb.scheduling.past import journal, walking
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
@@ -50,9 +50,8 @@ def prove(
     *, seconds: float = SECONDS_AT_ONCE, monotonic: Callable[[], float] = time.monotonic, cluster_id: int | None = None
 ) -> int | None:
     """Go on with the cluster that has waited longest, or this one, for a bounded time; its id, None if none waits."""
-    waiting = _waiting()
     if cluster_id is None:
-        cluster_id = next(iter(waiting), None)
+        cluster_id = next(iter(clusters_unproven()), None)
     if cluster_id is None:
         return None
     with gone.ends_work(cluster_id):
@@ -70,33 +69,6 @@ def forget() -> None:
     """Drop the engine that is kept."""
     global _kept
     _kept = None
-
-
-def _waiting() -> list[int]:
-    """Clusters with steps that were not looked at, those that have waited longest first."""
-    checked = dict(HistoryProof.objects.values_list("cluster_id", "checked_at"))
-    ahead = {
-        row["cluster_id"]
-        for row in EngineState.objects.filter(cluster__is_mirror=False)
-        .filter(
-            Q(cluster__historyproof__isnull=True)
-            | (
-                Q(cluster__historyproof__difference__isnull=True)
-                & (
-                    Q(run__gt=F("cluster__historyproof__run"))
-                    | Q(run=F("cluster__historyproof__run"), step__gt=F("cluster__historyproof__step"))
-                )
-            )
-        )
-        .values("cluster_id")
-    }
-
-    def waited(pk: int) -> tuple[bool, float, int]:
-        """Those never looked at come first."""
-        at = checked.get(pk)
-        return at is not None, 0.0 if at is None else at.timestamp(), pk
-
-    return sorted(ahead, key=waited)
 
 
 def _prove(cluster_id: int, seconds: float, monotonic: Callable[[], float]) -> None:

@@ -8,9 +8,11 @@ import signal
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from celery.beat import ScheduleEntry
 
 from kschedweb import environment
 from kschedweb.celery import app
@@ -44,7 +46,6 @@ def test_every_incarnation_has_another_id() -> None:
     ("slice", "scheduling.slice_run", "scheduler"),
     ("ensure_leader", "scheduling.ensure_leader", "scheduler"),
     ("bindings", "scheduling.bindings_apply", "binding"),
-    ("sweep", "scheduling.sweep", "binding"),
     ("old sessions", "accounts.sessions_clear", "lifecycle"),
     ("lifecycle", "lifecycle.anything", "lifecycle"),
     ("import", "cluster.import_execute", "lifecycle"),
@@ -55,12 +56,12 @@ def test_tasks_go_to_the_queue_of_their_kind(task: str, queue: str) -> None:
     assert route.get("queue", app.amqp.queues[app.conf.task_default_queue]).name == queue
 
 
-def test_beat_wakes_the_sweep_and_the_clearing_away_and_lets_old_wakings_expire() -> None:
+def test_beat_wakes_the_clearing_away_and_lets_old_wakings_expire() -> None:
     schedule = app.conf.beat_schedule
     assert {entry["task"]: entry["schedule"] for entry in schedule.values()} == {
-        "scheduling.sweep": 2.0, "scheduling.prune": 300.0, "scheduling.prove": 10.0, "mirror.follow": 5.0,
+        "scheduling.prune": 300.0,
         "accounts.sessions_clear": 3600.0,
-    }  # fmt: skip
+    }
     app.loader.import_default_modules()
     assert {entry["task"] for entry in schedule.values()} <= app.tasks.keys()
     for entry in schedule.values():
@@ -98,8 +99,11 @@ def test_a_lost_worker_costs_a_minute_at_most() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_takes_the_sweep_and_outlives_its_child_but_not_the_other_way_round(start_worker, valkey_client) -> None:
-    app.send_task("scheduling.sweep")
+def test_worker_takes_a_task_and_outlives_its_child_but_not_the_other_way_round(start_worker, valkey_client) -> None:
+    def send() -> None:
+        app.send_task("scheduling.bindings_run", kwargs={"cluster_id": 1})
+
+    send()
     assert valkey_client.llen("binding") == 1
     process = start_worker("binding")
 
@@ -111,7 +115,7 @@ def test_worker_takes_the_sweep_and_outlives_its_child_but_not_the_other_way_rou
     (child,) = _children(process.pid)
     os.kill(child, signal.SIGKILL)
     eventually(lambda: _children(process.pid) not in ([child], []), process.log_path.read_text)
-    app.send_task("scheduling.sweep")
+    send()
     eventually(is_done, process.log_path.read_text)
 
     (child,) = _children(process.pid)
@@ -125,14 +129,16 @@ def test_beat_keeps_its_schedule_in_the_data_directory_and_private(start_worker,
     folder = tmp_path / "data" / "beat"
     folder.mkdir(parents=True, mode=0o755)
     with shelve.open(str(folder / "schedule")) as older:
-        older["entries"] = {}
+        # What was due long ago; beat takes the rest of the entry from its own configuration.
+        past = ScheduleEntry("prune", "scheduling.prune", datetime(2026, 1, 1, tzinfo=UTC), schedule=300.0, app=app)
+        older.update(entries={"prune": past}, __version__="5", tz="UTC", utc_enabled=True)
     made = list(folder.iterdir())
     for path in made:
         path.chmod(0o644)
     process = start_worker("beat")
-    eventually(lambda: valkey_client.llen("binding") >= 1, process.log_path.read_text)
-    headers = json.loads(valkey_client.lindex("binding", 0))["headers"]
-    assert headers["task"] == "scheduling.sweep"
+    eventually(lambda: valkey_client.llen("lifecycle") >= 1, process.log_path.read_text)
+    headers = json.loads(valkey_client.lindex("lifecycle", 0))["headers"]
+    assert headers["task"] == "scheduling.prune"
     assert headers["expires"] is not None
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert made and {stat.S_IMODE(path.stat().st_mode) for path in (*made, *folder.iterdir())} == {0o600}

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling import leases
@@ -54,6 +54,97 @@ def test_standby_waits_while_the_leader_renews(cluster: Cluster) -> None:
     assert (leader.led_clusters(), standby.led_clusters()) == ([cluster.pk], [])
 
 
+def test_renewals_after_the_first_write_nothing(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    leader, standby = make_elector("leader", clock, woken), make_elector("standby", clock, woken)
+    leader.tick()
+    leader.tick()
+    before = Lease.objects.values().get(pk=cluster.pk)
+    for _ in range(20):
+        clock.now += 2
+        leader.tick()
+        standby.tick()
+    assert Lease.objects.values().get(pk=cluster.pk) == before
+    assert (leader.led_clusters(), standby.led_clusters()) == ([cluster.pk], [])
+
+
+@cases(
+    "last_words",
+    ("its session is still there, as of one that is frozen", False),
+    ("its session has ended", True),
+)
+def test_leader_that_beats_no_more_is_replaced_after_the_duration(cluster: Cluster, last_words: bool) -> None:
+    clock, woken = Clock(), []
+    leader, standby = make_elector("leader", clock, woken), make_elector("standby", clock, woken)
+    for _ in range(3):
+        leader.tick()
+        standby.tick()
+        clock.now += 2
+    if last_words:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock_all()")
+    clock.now += 13  # 15 since the last beat that the standby has seen
+    standby.tick()
+    assert standby.led_clusters() == []
+    clock.now += 1
+    standby.tick()
+    assert standby.led_clusters() == [cluster.pk]
+    leader.tick()
+    assert leader.led_clusters() == []
+
+
+def test_beat_between_a_look_and_the_takeover_prevents_it(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    leader = make_elector("leader", clock, woken)
+    leader.tick()
+    leader.tick()
+    seen = leases.lease_get(cluster_id=cluster.pk)
+    assert seen is not None and seen.beat is not None
+    leader.tick()
+    assert leases.lease_acquire(view=seen, holder="standby", duration_seconds=15) is None
+    now = leases.lease_get(cluster_id=cluster.pk)
+    assert now is not None and now.version == seen.version
+    assert leases.lease_acquire(view=now, holder="standby", duration_seconds=15) is not None
+
+
+def test_hung_cluster_is_taken_over_while_its_worker_beats_for_another(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    other = Cluster.objects.create(name="other")
+    leader, standby = make_elector("leader", clock, woken), make_elector("standby", clock, woken)
+    leader.tick()
+    leader.tick()
+    led = leader.leadership(cluster.pk)
+    assert led is not None
+    led.busy_since = clock.now
+    waited = 0
+    while not standby.led_clusters():
+        clock.now += 2
+        waited += 2
+        leader.tick()
+        standby.tick()
+    assert standby.led_clusters() == [cluster.pk]
+    assert waited <= 10 + 15 + 4  # the deadline, the duration, and a look at either end
+    leader.tick()
+    assert leader.led_clusters() == [other.pk]
+
+
+def test_cluster_that_hung_for_a_while_is_in_the_beat_again(cluster: Cluster) -> None:
+    clock, woken = Clock(), []
+    leader = make_elector("leader", clock, woken)
+    leader.tick()
+    leader.tick()
+    led = leader.leadership(cluster.pk)
+    assert led is not None
+    led.busy_since = clock.now
+    clock.now += 11
+    leader.tick()
+    assert not Lease.objects.get(pk=cluster.pk).beats
+    led.busy_since = None
+    leader.tick()
+    assert Lease.objects.get(pk=cluster.pk).beats
+    assert leader.leadership(cluster.pk) is led
+
+
 def test_leader_that_was_replaced_stops_leading(cluster: Cluster) -> None:
     clock, woken = Clock(), []
     leader, standby = make_elector("leader", clock, woken), make_elector("standby", clock, woken)
@@ -96,12 +187,14 @@ def test_lost_message_for_a_slice_costs_no_lease(cluster: Cluster, monkeypatch: 
     monkeypatch.setattr(slices.wake, "send", lambda *_, **__: None)
     worker = slices.Worker("leader", leader)
     leader.tick()
-    version = Lease.objects.get(pk=cluster.pk).version
+    leader.tick()
     worker.wake(cluster.pk)
+    beats = set()
     for _ in range(8):
         clock.now += 2
         leader.tick()
-    assert Lease.objects.get(pk=cluster.pk).version == version + 8
+        beats.add(leases.lease_get(cluster_id=cluster.pk))
+    assert len(beats) == 8
 
 
 def test_leader_that_was_slow_goes_on_under_its_epoch_when_nobody_took_over(cluster: Cluster) -> None:
@@ -117,7 +210,7 @@ def test_leader_that_was_slow_goes_on_under_its_epoch_when_nobody_took_over(clus
     led.busy_since = None
     leader.tick()
     assert leader.leadership(cluster.pk) is led
-    assert led.view.version > version
+    assert led.view.version > version  # it is written anew, and only then renewed without a write
     assert LeaseFence.objects.get(pk=cluster.pk).epoch == led.epoch
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.ops.processes import wait_until
-from kschedweb.scheduling import health
+from kschedweb.scheduling import health, leadership, leases
 from kschedweb.scheduling.models import EngineState, Lease, LeaseFence
 from tests.waiting import HANG_SECONDS
 
@@ -55,6 +55,20 @@ def test_group_passes_when_everything_is_there(group: str) -> None:
     status, text = get(f"/{group}?verbose")
     names = health.GROUPS[group]
     assert (status, text) == (200, "".join(f"[+]{name} ok\n" for name in names) + f"{group} check passed\n")
+
+
+def test_leader_that_is_heard_of_is_healthy_however_old_its_record_is() -> None:
+    cluster = led()
+    (view,) = leases.leases_list()
+    for _ in range(2):  # a write, and a beat
+        view = leases.leases_renew(views=[view], duration_seconds=15)[cluster.pk]
+    Lease.objects.update(renewed_at=timezone.now() - timedelta(seconds=60))
+    (one,) = leadership.leaderships()
+    assert one.age < 15 and one.is_led and get("/healthz") == (200, "ok")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")  # as when its session ends
+    (one,) = leadership.leaderships()
+    assert one.age >= 60 and not one.is_led and get("/healthz")[0] == 503
 
 
 def test_liveness_needs_nothing_but_the_process(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,7 +215,7 @@ def test_nothing_happens_in_a_history_any_more(small: Cluster, admin_user: Any) 
 
 def test_history_from_a_file_is_proven_in_the_background(small: Cluster) -> None:
     copy = opened(exported(small))
-    while proving.prove(cluster_id=copy.pk) is not None and proving._waiting().count(copy.pk):
+    while proving.prove(cluster_id=copy.pk) is not None and due.clusters_unproven().count(copy.pk):
         pass
     proof = proving.HistoryProof.objects.get(pk=copy.pk)
     assert (proof.difference, proof.cycles, proof.unproven) == (None, cycles(small), 0)
