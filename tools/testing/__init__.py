@@ -25,8 +25,9 @@ from tools.testing.pytests import How, run_pytest
 
 __all__ = ["FOLDERS", "GROUPS", "check", "run"]
 
-# Groups whose tests wait for a service more than they work run beside the others: a lane after the other in itself.
-LANES = (("browser",), ("faults", "attack"))
+# Groups that run beside the others, one after the other: no more at once, since with more work than processors the same
+# tests take up to half as much again of their time.
+BESIDE = ("browser", "attack")
 # So many failures of one group are no matter of chance.
 MOST_TRIED_AGAIN = 8
 
@@ -65,11 +66,10 @@ def run(
 def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: bool) -> dict[str, tuple[Outcome, str]]:
     """What each group came to, and a line that says so, in the order of `chosen`, the checks first.
 
-    The groups that wait run beside those that work, and what they say is kept until each is done; one after the other
-    in the long form, which judges by time.
+    What those beside the others say is kept until each is done. In the long form, which judges by time, none runs beside
+    another.
     """
-    lanes = [] if how.long else [[group for group in lane if group in chosen] for lane in LANES]
-    beside = {group for lane in lanes for group in lane}
+    beside = [] if how.long else [group for group in BESIDE if group in chosen]
     here = [group for group in chosen if group not in beside]
     ended: dict[str, tuple[Outcome, str]] = {}
 
@@ -86,23 +86,22 @@ def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: b
         cpu = f" ({outcome.cpu_seconds:.0f} s of CPU)" if outcome.cpu_seconds else ""
         ended[group] = outcome, f"{group}: {outcome} in {time.monotonic() - started_at:.0f} s{cpu}"
 
-    def run_lane(lane: Sequence[str]) -> None:
-        for group in lane:
+    def run_groups(names: Sequence[str]) -> None:
+        for group in names:
             run_group(group)
 
-    with ThreadPoolExecutor(len(LANES)) as pool:
-        others = [pool.submit(run_lane, lane) for lane in lanes]
+    with ThreadPoolExecutor(1) as pool:
+        others = pool.submit(run_groups, beside)
         if with_checks:
             # The longest of the checks is of one process: the frontend's half runs before it has ended.
             first = [group for group in here if group == FRONT]
-            checks = failed_checks(meanwhile=lambda: run_lane(first))
+            checks = failed_checks(meanwhile=lambda: run_groups(first))
             failures = [Failure(f"check {name}") for name in checks]
             told = f"checks: {'failed: ' + ', '.join(checks) if checks else 'all hold'}"
             ended["checks"] = Outcome(failed=len(checks), failures=failures), told
             here = [group for group in here if group not in first]
-        run_lane(here)
-        for other in others:
-            other.result()
+        run_groups(here)
+        others.result()
     return {name: ended[name] for name in ("checks", *chosen) if name in ended}
 
 
