@@ -66,8 +66,8 @@ def run(
 def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: bool) -> dict[str, tuple[Outcome, str]]:
     """What each group came to, and a line that says so, in the order of `chosen`, the checks first.
 
-    What those beside the others say is kept until each is done. In the long form, which judges by time, none runs beside
-    another.
+    What those beside the others say is kept until each is done. In the long form, which judges by time, each group
+    runs alone.
     """
     beside = [] if how.long else [group for group in BESIDE if group in chosen]
     here = [group for group in chosen if group not in beside]
