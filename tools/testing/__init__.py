@@ -25,9 +25,10 @@ from tools.testing.pytests import How, run_pytest
 
 __all__ = ["FOLDERS", "GROUPS", "check", "run"]
 
-# Groups that run beside the others, one after the other: no more at once, since with more work than processors the same
-# tests take up to half as much again of their time.
-BESIDE = ("browser", "attack")
+# Two groups run at a time, those that take long first. With three the same tests took up to half as much again of the
+# processors' time.
+AT_ONCE = 2
+ORDER = (FRONT, "browser", "web", "faults", "core", "attack")
 # So many failures of one group are no matter of chance.
 MOST_TRIED_AGAIN = 8
 
@@ -66,42 +67,38 @@ def run(
 def _run_groups(chosen: Mapping[str, Sequence[str]], how: How, *, with_checks: bool) -> dict[str, tuple[Outcome, str]]:
     """What each group came to, and a line that says so, in the order of `chosen`, the checks first.
 
-    What those beside the others say is kept until each is done. In the long form, which judges by time, each group
-    runs alone.
+    Two at a time, of which Python's tests are shown when they are done; in the long form, which judges by time, one
+    after the other.
     """
-    beside = [] if how.long else [group for group in BESIDE if group in chosen]
-    here = [group for group in chosen if group not in beside]
     ended: dict[str, tuple[Outcome, str]] = {}
+    is_alone = how.long or len(chosen) == 1
 
     def run_group(group: str) -> None:
         started_at = time.monotonic()
-        if group in beside:
+        if is_alone or group == FRONT:
+            print(f"\n== {group} ==", flush=True)
+            outcome = _outcome(group, chosen[group], how)
+        else:
             with tempfile.TemporaryFile() as output:
                 outcome = _outcome(group, chosen[group], how, output)
                 output.seek(0)
                 print(f"\n== {group} ==\n{output.read().decode(errors='replace')}", flush=True)
-        else:
-            print(f"\n== {group} ==", flush=True)
-            outcome = _outcome(group, chosen[group], how)
         cpu = f" ({outcome.cpu_seconds:.0f} s of CPU)" if outcome.cpu_seconds else ""
         ended[group] = outcome, f"{group}: {outcome} in {time.monotonic() - started_at:.0f} s{cpu}"
 
-    def run_groups(names: Sequence[str]) -> None:
-        for group in names:
-            run_group(group)
+    def run_checks() -> None:
+        # The longest of the checks is of one process: the frontend's half runs before it has ended.
+        checks = failed_checks(meanwhile=lambda: run_group(FRONT) if FRONT in chosen else None)
+        failures = [Failure(f"check {name}") for name in checks]
+        told = f"checks: {'failed: ' + ', '.join(checks) if checks else 'all hold'}"
+        ended["checks"] = Outcome(failed=len(checks), failures=failures), told
 
-    with ThreadPoolExecutor(1) as pool:
-        others = pool.submit(run_groups, beside)
-        if with_checks:
-            # The longest of the checks is of one process: the frontend's half runs before it has ended.
-            first = [group for group in here if group == FRONT]
-            checks = failed_checks(meanwhile=lambda: run_groups(first))
-            failures = [Failure(f"check {name}") for name in checks]
-            told = f"checks: {'failed: ' + ', '.join(checks) if checks else 'all hold'}"
-            ended["checks"] = Outcome(failed=len(checks), failures=failures), told
-            here = [group for group in here if group not in first]
-        run_groups(here)
-        others.result()
+    with ThreadPoolExecutor(1 if is_alone else AT_ONCE) as pool:
+        under_way = [pool.submit(run_checks)] if with_checks else []
+        here = [group for group in ORDER if group in chosen and not (with_checks and group == FRONT)]
+        under_way += [pool.submit(run_group, group) for group in here]
+        for each in under_way:
+            each.result()
     return {name: ended[name] for name in ("checks", *chosen) if name in ended}
 
 
