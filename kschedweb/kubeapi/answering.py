@@ -182,7 +182,9 @@ def write(together: Sequence[Asked], who: Principal) -> list[Answer]:
 def _call(request: Request, found: Route) -> Call:
     body, patch_type = Body(), PatchType.MERGE
     if request.method in ("POST", "PUT"):
-        body = decoding.read_body(request, *_body_kind(found), reads_protobuf=found.definition is None)
+        body = decoding.read_body(
+            request, *_body_kind(found), reads_protobuf=found.definition is None and found.kind.name != DEFINITION
+        )
     elif request.method == "PATCH":
         body, patch_type = decoding.read_patch(request)
     elif request.method == "DELETE":

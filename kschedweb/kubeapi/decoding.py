@@ -35,7 +35,7 @@ _UNSUPPORTED: Final = (
 def read_body(request: Request, api_version: str, kind: str, *, reads_protobuf: bool = True) -> Body:
     """The body of a creation or an update of this kind; RefusedError when it cannot be read.
 
-    `reads_protobuf`: objects of kinds that a cluster defines have no such form.
+    `reads_protobuf`: objects of kinds that a cluster defines have no such form, and definitions are not read in it.
     """
     media_type = request.header("content-type").partition(";")[0].strip().lower()
     if media_type == PROTOBUF and reads_protobuf:

@@ -16,12 +16,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from scheduler_core.api.schema.moments import in_utc
+from scheduler_core.cel.times import TimeError, parse_duration
 
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
-_MAC: Final = re.compile(r"(?i)([0-9a-f]{2}([:-])(?:[0-9a-f]{2}\2){4}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})")
 _HEX_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
-_DURATION: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h|d|w|\s*[a-z]+)(?:.*)")
 
 
 def _is_time(text: str) -> bool:
@@ -34,6 +33,13 @@ def _is_time(text: str) -> bool:
 def _is_date(text: str) -> bool:
     with suppress(ValueError):
         return bool(date.fromisoformat(text)) and len(text) == len("2006-01-02")
+    return False
+
+
+def _is_duration(text: str) -> bool:
+    with suppress(TimeError):
+        parse_duration(text)
+        return True
     return False
 
 
@@ -73,14 +79,13 @@ def _whole(pattern: re.Pattern[str]) -> Callable[[str], bool]:
 FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "datetime": _is_time,
     "date": _is_date,
-    "duration": _whole(_DURATION),
+    "duration": _is_duration,
     "byte": _is_bytes,
     "ipv4": _is_address(4),
     "ipv6": _is_address(6),
     "cidr": _is_network,
     "uri": _is_uri,
     "email": _whole(_EMAIL),
-    "mac": _whole(_MAC),
     "hexcolor": _whole(_HEX_COLOR),
     **dict.fromkeys(("uuid", "uuid3", "uuid4", "uuid5"), _whole(_UUID)),
 }

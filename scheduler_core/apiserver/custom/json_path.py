@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-_FIELD: Final = re.compile(r"\.((?:\\.|[^.\[\]\\])+)")
-_QUOTED: Final = re.compile(r"""\[\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)")\s*\]""")
-_SLICE: Final = re.compile(r"\[\s*(-?\d*)\s*(?:(:)\s*(-?\d*)\s*(?::\s*(-?\d*)\s*)?)?\]")
-_FILTER: Final = re.compile(
-    r"\[\?\(\s*@(?P<left>[^=!<>()]*?)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<right>[^()]*?))?\s*\)\]"
-)
+_FIELD: Final = re.compile(r"\.((?:\\.|[^.\[\]\\])++)")
+_QUOTED: Final = re.compile(r"""\[\s*+(?:'((?:\\.|[^'\\])*+)'|"((?:\\.|[^"\\])*+)")\s*+\]""")
+_SLICE: Final = re.compile(r"\[\s*+(-?\d*+)\s*+(?:(:)\s*+(-?\d*+)\s*+(?::\s*+(-?\d*+)\s*+)?)?\]")
+_FILTER: Final = re.compile(r"\[\?\(\s*+@([^()]*+)\)\]")
+_OPERATOR: Final = re.compile(r"[=!]=|[<>]=?")
 _ESCAPED: Final = re.compile(r"\\(.)")
 Step = Callable[[Any], Iterator[Any]]
 
@@ -104,7 +103,9 @@ def _of_slice(match: re.Match[str]) -> Step:
 
 
 def _of_filter(match: re.Match[str]) -> Step:
-    left, operator, right = match["left"], match["operator"], match["right"]
+    middle = _OPERATOR.search(match[1])
+    left = match[1][: middle.start()].strip() if middle is not None else match[1].strip()
+    operator, right = (middle[0], match[1][middle.end() :].strip()) if middle is not None else (None, "")
 
     def step(value: Any) -> Iterator[Any]:
         for each in _items(value) if isinstance(value, list) else ():
@@ -151,6 +152,6 @@ def _compared(one: Any, operator: str, other: Any) -> bool:
 
 
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Step]], ...]] = (
-    (re.compile(r"\[\s*\*\s*\]"), _of_items), (_FILTER, _of_filter), (_QUOTED, _of_quoted), (_SLICE, _of_slice),
+    (re.compile(r"\[\s*+\*\s*+\]"), _of_items), (_FILTER, _of_filter), (_QUOTED, _of_quoted), (_SLICE, _of_slice),
     (_FIELD, _of_field),
 )  # fmt: skip
