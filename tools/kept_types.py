@@ -36,8 +36,11 @@ SOURCES = {
     "certificates": ("api/certificates/v1", "CertificateSigningRequest"),
     "flowcontrol": ("api/flowcontrol/v1", "FlowSchema PriorityLevelConfiguration"),
     "apiregistration": ("kube-aggregator/pkg/apis/apiregistration/v1", "APIService"),
+    "apiextensions": ("apiextensions-apiserver/pkg/apis/apiextensions/v1", "CustomResourceDefinition"),
 }
-BUILTIN = {"string": "string", "bool": "bool", "int32": "int32", "int64": "int64", "[]byte": "bytes"}
+BUILTIN = {
+    "string": "string", "bool": "bool", "int32": "int32", "int64": "int64", "float64": "number", "[]byte": "bytes",
+}  # fmt: skip
 # Types of other packages that the table has names for.
 LEAVES = {
     "metav1.Time": "time",
@@ -48,6 +51,10 @@ LEAVES = {
     "types.UID": "string:types.UID",
     "metav1.StatusReason": "string:StatusReason",
     "metav1.ConditionStatus": "string:ConditionStatus",
+    "JSON": "json",
+    "JSONSchemaPropsOrArray": "schemaorarray",
+    "JSONSchemaPropsOrBool": "schemaorbool",
+    "JSONSchemaPropsOrStringArray": "schemaorstrings",
 }
 ELSEWHERE = {"metav1": "meta", "v1": "core", "corev1": "core", "admissionregistration": "admissionregistration"}
 _TAG = re.compile(r'json:"(?P<name>[^",]*)(?P<options>[^"]*)"')
@@ -79,10 +86,11 @@ class Package:
     values: dict[str, list[str]] = field(default_factory=dict)
 
 
-def read_package(file: Path) -> Package:
-    """Return the types of a file, as gofmt writes them."""
+def read_package(folder: Path) -> Package:
+    """Return the types of a folder, as gofmt writes them."""
     package, markers, struct = Package(), dict[str, str](), ""
-    for line in file.read_text(encoding="utf-8").splitlines():
+    files = sorted(folder.glob("types*.go"))
+    for line in "".join(file.read_text(encoding="utf-8") for file in files).splitlines():
         text = line.strip()
         if text.startswith("//"):
             found = re.match(r"//\s*\+(?P<name>[\w:]+)(?:=(?P<value>.*))?$", text)
@@ -101,6 +109,8 @@ def read_package(file: Path) -> Package:
             package.markers[name] = markers
             if line.endswith(" struct {"):
                 package.structs[struct := name] = []
+            elif line.endswith(" struct{}"):
+                package.structs[name] = []
             else:
                 package.renames[name] = line.split()[2]
         elif value := _VALUE.match(line):
@@ -116,8 +126,8 @@ class Table:
     def __init__(self, checkout: Path, known: frozenset[str]) -> None:
         self._known = known  # types that the main table has
         staging = checkout / "staging" / "src" / "k8s.io"
-        self._packages = {name: read_package(staging / path / "types.go") for name, (path, _) in SOURCES.items()}
-        self._core = read_package(staging / "api" / "core" / "v1" / "types.go")
+        self._packages = {name: read_package(staging / path) for name, (path, _) in SOURCES.items()}
+        self._core = read_package(staging / "api" / "core" / "v1")
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of all types."""

@@ -18,6 +18,7 @@ from kschedweb.cluster.versions import Place, rv_of, version_of, version_text
 from kschedweb.common import bulk, packing
 from kschedweb.common.errors import ClusterGoneError
 from scheduler_core.api import manifests
+from scheduler_core.api.custom import stored_kind
 from scheduler_core.api.sharing import Sharing
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import Logged, Operation, Stored
@@ -142,10 +143,11 @@ def changes_at(*, cluster_id: int, rv: int, sharing: Sharing | None = None) -> l
     for entry in reversed(entries):
         metadata = entry.manifest["metadata"]
         namespace = metadata.get("namespace", "")
-        place = entry.manifest["kind"], f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+        kind = stored_kind(entry.manifest)
+        place = kind, f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
         if entry.before is None:
             now.pop(place, None)
-        elif entry.manifest["kind"] in manifests.KINDS:
+        elif kind in manifests.KINDS:
             now[place] = core.ObjectPut(manifests.decode(dict(entry.before), kind=place[0]), rv)
     kinds = {"Node": 0, "Pod": 2}
     return sorted(now.values(), key=lambda each: kinds.get(_place_of(each)[0], 1))
@@ -183,4 +185,4 @@ def _numbered(manifest: Mapping[str, Any], rv: int) -> Stored:
 
 def _key(manifest: Stored) -> ObjectKey:
     metadata = manifest["metadata"]
-    return ObjectKey(manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+    return ObjectKey(stored_kind(manifest), metadata.get("namespace", ""), metadata["name"])

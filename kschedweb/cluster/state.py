@@ -107,11 +107,11 @@ class Rewrite:
             )
 
 
-def changing_columns(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a stored object that requests can change after its creation."""
-    if manifest["kind"] == "Pod":
+def changing_columns(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of an object stored under this kind that requests can change after its creation."""
+    if kind == "Pod":
         return adapters.changing_pod_columns(manifest)
-    if manifest["kind"] == "Node":
+    if kind == "Node":
         return _fields(adapters.node_columns(adapters.node_of(manifest)))
     return {}
 

@@ -71,9 +71,9 @@ class PostgresStore:
                     gone.append(rows.pop(key))
             elif place == last[key]:
                 if row is not None:
-                    written = Rewrite(row.pk, key.kind, state.changing_columns(manifest))
+                    written = Rewrite(row.pk, key.kind, state.changing_columns(key.kind, manifest))
                 else:
-                    written = draft = state.draft(key.kind, manifest, decode(manifest))
+                    written = draft = state.draft(key.kind, manifest, decode(manifest, kind=key.kind))
                     text = draft.text
             metadata = manifest["metadata"]
             entries.append(

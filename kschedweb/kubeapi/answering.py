@@ -6,10 +6,9 @@ collides with another one is decided anew.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from django.conf import settings
@@ -24,9 +23,9 @@ from kschedweb.common.errors import ClusterGoneError
 from kschedweb.common.reading import one_state
 from kschedweb.kubeapi import decoding, event_history, kubelet, media, past
 from kschedweb.kubeapi.access import Principal
+from kschedweb.kubeapi.defined import route_of, served
 from kschedweb.kubeapi.event_history import EventHistory
 from kschedweb.kubeapi.exchange import (
-    JSON,
     METHOD_NOT_ALLOWED,
     NO_SUCH_RESOURCE,
     Answer,
@@ -35,11 +34,15 @@ from kschedweb.kubeapi.exchange import (
     page_not_found,
 )
 from kschedweb.kubeapi.media import Form
-from scheduler_core.apiserver import calls, lists, tables
+from kschedweb.kubeapi.showing import included, shown
+from scheduler_core.api.custom import DEFINITION
+from scheduler_core.apiserver import calls, lists
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
 from scheduler_core.apiserver.calls import Call
+from scheduler_core.apiserver.custom.definitions import Definitions
+from scheduler_core.apiserver.custom.routes import custom_route, may_be_custom
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.options import first
 from scheduler_core.apiserver.replies import Reply
@@ -89,6 +92,10 @@ class Asked(msgspec.Struct, frozen=True):
 def answer(request: Request, who: Principal) -> Answer | Begun:
     """Answer a request about objects; RefusedError when it is refused before the rules see it. Blocking."""
     with _existing(who.cluster_id):
+        if request.at is not None and may_be_custom(request.path):
+            then = past.then(who.cluster_id, request, DEFINITION, custom=True)
+            found = custom_route(Definitions(then.store), request.path)
+            return _answer_then(request, _asked(request, found, (), who), then, who)
         asked = read(request, who)
         if isinstance(asked, Answer):
             return asked
@@ -96,21 +103,22 @@ def answer(request: Request, who: Principal) -> Answer | Begun:
             (written,) = write([asked], who)
             return written
         if request.at is not None:
-            return _answer_then(request, asked, who)
+            return _answer_then(request, asked, past.then(who.cluster_id, request, asked.route.kind.name), who)
         ensure_bootstrapped(who)
         reply, head = _read(asked.call, who)
         if isinstance(reply, Watch):
-            return Begun(reply, head, asked.route, asked.form, _included(asked.include))
+            return Begun(reply, head, asked.route, asked.form, included(asked.include))
         return shown(reply, asked.form, asked.include, clock.now_of(who.cluster_id))
 
 
-def _answer_then(request: Request, asked: Asked, who: Principal) -> Answer | Begun:
+def _answer_then(request: Request, asked: Asked | Answer, then: past.Then, who: Principal) -> Answer | Begun:
     """The answer that the API would have given at a moment of the past."""
-    then = past.then(who.cluster_id, request, asked.route.kind.name)
+    if isinstance(asked, Answer):
+        return asked
     reply = calls.answer(_server_of(then.store, who), asked.call, then.now)
     if isinstance(reply, Watch):
         head = then.store.position()
-        return Begun(reply, head, asked.route, asked.form, _included(asked.include), then.now)
+        return Begun(reply, head, asked.route, asked.form, included(asked.include), then.now)
     answer = shown(reply, asked.form, asked.include, then.now)
     answer.headers += then.headers
     return answer
@@ -129,10 +137,16 @@ def _existing(cluster_id: int) -> Iterator[None]:
 
 def read(request: Request, who: Principal) -> Asked | Answer:
     """What a request asks, or the answer of what is no object; RefusedError. Blocking."""
-    found = route(request.path)
+    found = route_of(request, who)
+    groups = () if found is not None else {each.group for each in served(who.cluster_id)}
+    return _asked(request, found, groups, who)
+
+
+def _asked(request: Request, found: Route | None, groups: Collection[str], who: Principal) -> Asked | Answer:
+    """The same of what the path names; `groups` are those of kinds that the cluster defines."""
     if found is None or not found.methods():
         parts = request.path.split("/")
-        if len(parts) > 3 and parts[1] == "apis" and parts[2] not in GROUPS:
+        if found is None and len(parts) > 3 and parts[1] == "apis" and parts[2] not in {*GROUPS, *groups}:
             return page_not_found()
         raise RefusedError(NO_SUCH_RESOURCE)
     if found.name in (".", ".."):
@@ -168,7 +182,9 @@ def write(together: Sequence[Asked], who: Principal) -> list[Answer]:
 def _call(request: Request, found: Route) -> Call:
     body, patch_type = Body(), PatchType.MERGE
     if request.method in ("POST", "PUT"):
-        body = decoding.read_body(request, *_body_kind(found))
+        body = decoding.read_body(
+            request, *_body_kind(found), reads_protobuf=found.definition is None and found.kind.name != DEFINITION
+        )
     elif request.method == "PATCH":
         body, patch_type = decoding.read_patch(request)
     elif request.method == "DELETE":
@@ -184,7 +200,7 @@ def _body_kind(found: Route) -> tuple[str, str]:
     """The version and kind of what is sent to a path."""
     if found.is_bindings:
         return "v1", "Binding"
-    return _PART_KINDS.get(found.subresource, (found.api_version, found.kind.name))
+    return _PART_KINDS.get(found.subresource, (found.api_version, found.kind.said_kind))
 
 
 def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
@@ -229,7 +245,7 @@ def _replies(together: Sequence[Call], who: Principal) -> list[Reply]:
 def _concerns_controllers(call: Call) -> bool:
     """Whether simulated controllers should look at once; what comes often is found by the sweep."""
     found = route(call.path)
-    return found is not None and (call.method == "DELETE" or found.kind.name not in ("Pod", "Event", "Lease"))
+    return found is None or (call.method == "DELETE" or found.kind.name not in ("Pod", "Event", "Lease"))
 
 
 def _server(who: Principal, call: Call) -> ApiServer[History]:
@@ -280,93 +296,3 @@ def ensure_bootstrapped(who: Principal) -> None:
         except IntegrityError:
             continue  # another process was faster
     _bootstrapped.add(who.cluster_id)
-
-
-# Showing
-
-
-def shown(reply: Reply, form: Form, include: str, now: int) -> Answer:
-    """The reply in the form that the client wants."""
-    headers = [("warning", f"299 - {json.dumps(told, ensure_ascii=False)}") for told in reply.warnings]
-    if reply.retry_after_seconds:
-        headers.append(("retry-after", str(reply.retry_after_seconds)))
-    body: Any = reply.body
-    if form.shape and reply.code < 300 and (body.get("kind") != "Status" or form.shape != "Table"):
-        body = _reshaped(reply, form, include, now)
-    shown = Answer(reply.code, body, form.media_type, tuple(headers))
-    if form.media_type == JSON:  # while the objects are at hand; others take their time elsewhere
-        shown.body = shown.content()
-    return shown
-
-
-def _reshaped(reply: Reply, form: Form, include: str, now: int) -> Any:
-    kind = str(reply.body.get("kind"))
-    go_kind = f"*core.{kind}"
-    if reply.page is None:
-        if form.shape == "PartialObjectMetadataList":
-            raise RefusedError(
-                Status(
-                    406,
-                    "NotAcceptable",
-                    f"you requested PartialObjectMetadataList, but the requested object is not a list ({go_kind})",
-                )
-            )
-        if reply.stored is None:
-            return reply.body
-        return object_in(reply.stored, reply.body, form, include, now)
-    if form.shape == "PartialObjectMetadata":
-        raise RefusedError(
-            Status(
-                406,
-                "NotAcceptable",
-                f"you requested PartialObjectMetadata, but the requested object is a list ({go_kind})",
-            )
-        )
-    if form.shape == "Table":
-        made = tables.table_of_page(reply.kind, reply.page, now, _included(include))
-    else:
-        made = tables.metadata_of_page(reply.page)
-    return _versioned(made, form)
-
-
-def object_in(
-    stored: Mapping[str, Any], manifest: Mapping[str, Any], form: Form, include: str, now: int
-) -> Mapping[str, Any]:
-    """One object in the form that a client wants."""
-    if not form.shape:
-        return manifest
-    if form.shape == "Table":
-        if stored["kind"] not in KINDS:
-            return manifest
-        return _versioned(tables.table_of_object(stored, now, _included(include)), form)
-    return _versioned(tables.metadata_of_object(manifest), form)
-
-
-def _included(include: str) -> str:
-    if include not in ("Metadata", "Object", "None"):
-        message = (
-            f"Unable to convert to Table as requested: includeObject: Invalid value: \"{include}\": must be 'Metadata',"
-            " 'Object', 'None', or empty"
-        )
-        raise RefusedError(Status(400, "BadRequest", message))
-    return include
-
-
-def _versioned(made: dict[str, Any], form: Form) -> dict[str, Any]:
-    """Old clients ask for the version before, which differs in name only."""
-    if form.version == "meta.k8s.io/v1":
-        return made
-    changed = {**made, "apiVersion": form.version}
-    for name in ("items", "rows"):
-        if changed.get(name):
-            changed[name] = [_versioned_item(item, form.version) for item in changed[name]]
-    return changed
-
-
-def _versioned_item(item: dict[str, Any], version: str) -> dict[str, Any]:
-    if item.get("kind") == "PartialObjectMetadata":
-        return {**item, "apiVersion": version}
-    inner = item.get("object")
-    if isinstance(inner, dict) and inner.get("kind") == "PartialObjectMetadata":
-        return {**item, "object": {**inner, "apiVersion": version}}
-    return item

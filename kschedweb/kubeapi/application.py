@@ -29,14 +29,14 @@ from kschedweb.cluster import clock
 from kschedweb.common.asgi import Receive, Scope, Send
 from kschedweb.common.bodies import Patience
 from kschedweb.common.connections import give_back
-from kschedweb.kubeapi import access, answering, discovery, openapi, openapi_v2, reviews, watching
+from kschedweb.kubeapi import access, answering, discovery, openapi_v2, openapi_v3, reviews, watching
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
+from kschedweb.kubeapi.defined import may_be_object, served
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
 from kschedweb.kubeapi.together import WAIT_SECONDS, Together
 from kschedweb.live.guard import Guard, Watcher
 from scheduler_core.apiserver.answers import Status
-from scheduler_core.apiserver.routes import route
 
 PREFIX: Final = "/k8s/"
 AT: Final = "at/"  # before a position, below the cluster
@@ -116,7 +116,7 @@ class KubeApi:
                 request.body = await _body(scope, receive)
             if _is_write(request, who):
                 answer = await share.together.answer(request, who, functools.partial(self._work, share))
-            elif request.at is not None and route(request.path) is not None:
+            elif request.at is not None and may_be_object(request.path):
                 async with _acquired(self._past, _BUSY_PAST):
                     answer = await self._work(share, _answered, request, who)
             else:
@@ -233,7 +233,7 @@ async def _acquired(turns: asyncio.Semaphore, busy: str) -> AsyncIterator[None]:
 
 def _is_write(request: Request, who: Principal) -> bool:
     """Whether the request changes objects of a cluster."""
-    return request.method not in ("GET", "HEAD") and bool(who.cluster_id) and route(request.path) is not None
+    return request.method not in ("GET", "HEAD") and bool(who.cluster_id) and may_be_object(request.path)
 
 
 def _answered(request: Request, who: Principal) -> Answer | Begun:
@@ -244,8 +244,9 @@ def _answered(request: Request, who: Principal) -> Answer | Begun:
         if request.method != "GET":
             raise RefusedError(Status(405, "MethodNotAllowed", _METHOD, is_generic=True))
         return Answer(200, discovery.VERSION)
-    for documents in (discovery.answer, openapi.answer, openapi_v2.answer):
-        found = documents(request)
+    defined = functools.cache(lambda: served(who.cluster_id))
+    for documents in (discovery.answer, openapi_v3.answer, openapi_v2.answer):
+        found = documents(request, defined)
         if found is not None:
             return found
     if parts[0] not in ("api", "apis"):

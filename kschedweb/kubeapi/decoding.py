@@ -32,13 +32,17 @@ _UNSUPPORTED: Final = (
 )
 
 
-def read_body(request: Request, api_version: str, kind: str) -> Body:
-    """The body of a creation or an update of this kind; RefusedError when it cannot be read."""
+def read_body(request: Request, api_version: str, kind: str, *, reads_protobuf: bool = True) -> Body:
+    """The body of a creation or an update of this kind; RefusedError when it cannot be read.
+
+    `reads_protobuf`: objects of kinds that a cluster defines have no such form, and definitions are not read in it.
+    """
     media_type = request.header("content-type").partition(";")[0].strip().lower()
-    if media_type == PROTOBUF:
+    if media_type == PROTOBUF and reads_protobuf:
         return _protobuf(request.body, api_version, kind)
     if media_type and media_type not in (JSON, YAML, "*/*"):
-        raise RefusedError(Status(415, "UnsupportedMediaType", _UNSUPPORTED))
+        told = _UNSUPPORTED if reads_protobuf else _UNSUPPORTED.removesuffix(f", {PROTOBUF}")
+        raise RefusedError(Status(415, "UnsupportedMediaType", told))
     body, problem = _decoded(request.body, media_type)
     if problem:
         raise RefusedError(unreadable(kind, problem, None, request.body).status)

@@ -7,12 +7,13 @@ of pkg/registry.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
-from kschedweb.kubeapi import media
+from kschedweb.kubeapi import custom_discovery, media
 from kschedweb.kubeapi.answering import GROUPS
 from kschedweb.kubeapi.exchange import (
     METHOD_NOT_ALLOWED,
@@ -22,6 +23,7 @@ from kschedweb.kubeapi.exchange import (
     Request,
     page_not_found,
 )
+from scheduler_core.apiserver.custom.definitions import Definition
 from scheduler_core.apiserver.kinds import KINDS, Kind
 from scheduler_core.apiserver.routes import EVENTS_GROUP, Route
 
@@ -29,8 +31,8 @@ from scheduler_core.apiserver.routes import EVENTS_GROUP, Route
 GROUP_ORDER: Final = (
     "", "apiregistration.k8s.io", "apps", EVENTS_GROUP, "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
     "batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
-    "admissionregistration.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "discovery.k8s.io",
-    "resource.k8s.io", "flowcontrol.apiserver.k8s.io",
+    "admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
+    "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io",
 )  # fmt: skip
 assert set(GROUP_ORDER) == GROUPS
 VERSION: Final = {
@@ -57,6 +59,7 @@ _SHORT_NAMES: Final = {
     "CronJob": ["cj"], "PriorityClass": ["pc"], "StorageClass": ["sc"],
     "VolumeAttributesClass": ["vac"], "Ingress": ["ing"], "NetworkPolicy": ["netpol"], "IPAddress": ["ip"],
     "HorizontalPodAutoscaler": ["hpa"], "CertificateSigningRequest": ["csr"],
+    "CustomResourceDefinition": ["crd", "crds"],
 }  # fmt: skip
 _IN_CATEGORIES: Final = {
     "all": (
@@ -65,7 +68,7 @@ _IN_CATEGORIES: Final = {
     ),
     "api-extensions": (
         "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding", "APIService",
+        "ValidatingAdmissionPolicyBinding", "APIService", "CustomResourceDefinition",
     ),
 }  # fmt: skip
 _VERSIONS: Final = {kind.group: kind.version for kind in KINDS.values() if kind.is_served}
@@ -93,32 +96,58 @@ _PARTS: Final = (
 )  # fmt: skip
 _VERBS: Final = {"GET": ("get",), "POST": ("create",), "PUT": ("update",), "PATCH": ("patch",), "DELETE": ("delete",)}
 Document = dict[str, Any]
+Defined = Callable[[], Sequence[Definition]]  # asked when it matters
 
 
-def answer(request: Request) -> Answer | None:
-    """The document at a path of discovery; None at other paths."""
+def nothing() -> Sequence[Definition]:
+    """No kinds of its own."""
+    return ()
+
+
+def answer(request: Request, defined: Defined = nothing) -> Answer | None:
+    """The document at a path of discovery; None at other paths. `defined`: the kinds that the cluster defines."""
     parts = request.path.strip("/").split("/")
     if parts[0] not in ("api", "apis") or len(parts) > (2 if parts[0] == "api" else 3):
         return None
     is_group = len(parts) == 2 and parts[0] == "apis"
     if parts[0] == "apis" and len(parts) > 1 and parts[1] not in GROUPS:
-        return page_not_found()
+        return _of_custom_group(request, parts, defined())
     if not is_group and len(parts) > 1 and parts[-1] != version_in(parts[1] if parts[0] == "apis" else ""):
         raise RefusedError(NO_SUCH_RESOURCE)
     if request.method != "GET":
         raise RefusedError(METHOD_NOT_ALLOWED)
     accept = request.header("accept")
     if len(parts) == 1:
-        return _root(request, accept, parts[0])
+        return _root(request, accept, parts[0], defined() if parts[0] == "apis" else ())
     form = media.plain_form(_plain(accept))
     document = group_document(parts[1]) if is_group else resource_list(parts[1] if parts[0] == "apis" else "")
     return Answer(200, document, form.media_type)
 
 
-def _root(request: Request, accept: str, root: str) -> Answer:
+def _of_custom_group(request: Request, parts: list[str], definitions: Sequence[Definition]) -> Answer:
+    """The document of a group that the cluster defines, or of one of its versions."""
+    of_group = [each for each in definitions if each.group == parts[1]]
+    if not of_group:
+        return page_not_found()
+    if request.method != "GET":
+        raise RefusedError(METHOD_NOT_ALLOWED)
+    form = media.plain_form(_plain(request.header("accept")))
+    if len(parts) == 2:
+        document = {"kind": "APIGroup", "apiVersion": "v1", **custom_discovery.group_entry(parts[1], of_group)}
+    else:
+        found = custom_discovery.resource_list(f"{parts[1]}/{parts[2]}", of_group)
+        if found is None:
+            raise RefusedError(NO_SUCH_RESOURCE)
+        document = found
+    return Answer(200, document, form.media_type)
+
+
+def _root(request: Request, accept: str, root: str, definitions: Sequence[Definition]) -> Answer:
     form = media.discovery_form(accept)
     if form.shape:
         document, tag = aggregated(root)
+        if definitions:
+            document, tag = with_groups(document, custom_discovery.aggregated(definitions))
         if request.header("if-none-match") == tag:
             return Answer(304, b"", "", (("etag", tag),))
         media_type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -129,7 +158,7 @@ def _root(request: Request, accept: str, root: str) -> Answer:
         return Answer(
             200, {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}, form.media_type
         )
-    groups = [group_entry(name) for name in GROUP_ORDER if name]
+    groups = [group_entry(name) for name in GROUP_ORDER if name] + custom_discovery.group_entries(definitions)
     return Answer(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}, form.media_type)
 
 
@@ -190,6 +219,12 @@ def aggregated(root: str) -> tuple[bytes, str]:
     ]
     document = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
     content = orjson.dumps(document)
+    return content, f'"{hashlib.sha256(content).hexdigest().upper()}"'
+
+
+def with_groups(document: bytes, groups: Sequence[Document]) -> tuple[bytes, str]:
+    """The aggregated list with more groups, and its tag."""
+    content = orjson.dumps({**(found := orjson.loads(document)), "items": [*found["items"], *groups]})
     return content, f'"{hashlib.sha256(content).hexdigest().upper()}"'
 
 

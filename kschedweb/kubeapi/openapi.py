@@ -18,19 +18,21 @@ import orjson
 
 from kschedweb.kubeapi import kubelet
 from kschedweb.kubeapi.discovery import GROUP_ORDER, group_version, resource_list, version_in
-from kschedweb.kubeapi.exchange import JSON, TEXT, Answer, Request
+from kschedweb.kubeapi.exchange import JSON
 from scheduler_core.api.schema import Field, Type, type_named, type_of
 
 Document = dict[str, Any]
 _REF: Final = "#/components/schemas/"
+_EXTENSIONS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _SCALARS: Final[dict[str, Document]] = {
     "string": {"type": "string"},
     "int32": {"type": "integer", "format": "int32"},
     "int64": {"type": "integer", "format": "int64"},
+    "number": {"type": "number", "format": "double"},
     "bool": {"type": "boolean"},
 }
-_ZEROS: Final = {"string": "", "bool": False, "int32": 0, "int64": 0}
+_ZEROS: Final = {"string": "", "bool": False, "int32": 0, "int64": 0, "number": 0}
 _BYTES: Final = {"type": "string", "format": "byte"}
 # Scalars that have schemas of their own.
 _NAMED: Final[dict[str, tuple[str, Document]]] = {
@@ -45,12 +47,17 @@ _NAMED: Final[dict[str, tuple[str, Document]]] = {
     "time": (f"{_META}Time", {"type": "string", "format": "date-time"}),
     "microtime": (f"{_META}MicroTime", {"type": "string", "format": "date-time"}),
     "raw": ("io.k8s.apimachinery.pkg.runtime.RawExtension", {"type": "object"}),
+    "json": (f"{_EXTENSIONS}JSON", {}),
+    "schemaorarray": (f"{_EXTENSIONS}JSONSchemaPropsOrArray", {}),
+    "schemaorbool": (f"{_EXTENSIONS}JSONSchemaPropsOrBool", {}),
+    "schemaorstrings": (f"{_EXTENSIONS}JSONSchemaPropsOrStringArray", {}),
 }
 # Where schemas of a package are, if not at `io.k8s.api` in version 1.
 _PLACES: Final = {
     "meta": _META.rstrip("."),
     "autoscalingv2": "io.k8s.api.autoscaling.v2",
     "apiregistration": "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1",
+    "apiextensions": _EXTENSIONS.rstrip("."),
 }
 _LIST_META: Final = {
     "continue": {"type": "string"},
@@ -74,30 +81,10 @@ _TYPES_OF_PARAMETERS: Final = {
 }  # fmt: skip
 
 
-def answer(request: Request) -> Answer | None:
-    """The document at a path of OpenAPI; None at other paths."""
-    if request.path.rstrip("/") == "/openapi/v3":
-        return Answer(200, root(), TEXT)  # upstream calls it a text, too
-    if not request.path.startswith("/openapi/v3/"):
-        return None
-    place = request.path.removeprefix("/openapi/v3/").strip("/")
-    group = _places().get(place)
-    if group is None:
-        return Answer(404, b"", "")
-    content, tag = document(group)
-    if request.header("if-none-match") == f'"{tag}"':
-        return Answer(304, b"", "", (("etag", f'"{tag}"'),))
-    return Answer(200, content, JSON, (("etag", f'"{tag}"'), ("vary", "Accept")))
-
-
-@lru_cache(maxsize=1)
-def root() -> bytes:
-    """Which documents there are, each with a hash of its content."""
-    paths = {
-        place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={document(group)[1]}"}
-        for place, group in sorted(_places().items())
-    }
-    return orjson.dumps({"paths": paths})
+def places() -> dict[str, str]:
+    """The groups by the places of their documents."""
+    versions = {group: group_version(group) for group in GROUP_ORDER if has_kinds(group)}
+    return {f"{'apis' if group else 'api'}/{version}": group for group, version in versions.items()}
 
 
 @lru_cache
@@ -113,11 +100,6 @@ def document(group: str) -> tuple[bytes, str]:
     }
     content = orjson.dumps(made)
     return content, hashlib.sha512(content).hexdigest().upper()
-
-
-def _places() -> dict[str, str]:
-    versions = {group: group_version(group) for group in GROUP_ORDER if has_kinds(group)}
-    return {f"{'apis' if group else 'api'}/{version}": group for group, version in versions.items()}
 
 
 def has_kinds(group: str) -> bool:
@@ -229,7 +211,7 @@ class _Builder:
             }
             self._schemas[f"{_META}ListMeta"] = {"type": "object", "properties": _LIST_META}
         operation = self._operation("get", operation_id, gvk, {"$ref": f"{_REF}{name}"})
-        parameters = [_parameter(each) for each in _LIST_PARAMETERS]
+        parameters = [parameter(each) for each in _LIST_PARAMETERS]
         return {**operation, "x-kubernetes-action": "list", "parameters": parameters}
 
     def _operation(self, method: str, operation_id: str, gvk: Document, schema: Document) -> Document:
@@ -246,10 +228,10 @@ class _Builder:
         if method == "patch":
             found["requestBody"] = {"content": {kind: {"schema": {"type": "object"}} for kind in _PATCHES}}
         if method in ("post", "put", "patch"):
-            found["parameters"] = [_parameter(each) for each in _WRITE_PARAMETERS]
+            found["parameters"] = [parameter(each) for each in _WRITE_PARAMETERS]
         if method == "delete":
             names = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-            found["parameters"] = [_parameter(each) for each in names]
+            found["parameters"] = [parameter(each) for each in names]
         return found
 
     def _reference(self, type_: Type) -> Document:
@@ -384,6 +366,7 @@ def _singular(group: str, plural: str) -> str:
     return next(str(each["kind"]) for each in resource_list(group)["resources"] if each["name"] == plural)
 
 
-def _parameter(name: str) -> Document:
+def parameter(name: str) -> Document:
+    """A parameter of a query."""
     kind = _TYPES_OF_PARAMETERS.get(name, "string")
     return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from kschedweb.kubeapi import openapi, openapi_v2_protobuf
-from kschedweb.kubeapi.discovery import GROUP_ORDER
+from kschedweb.kubeapi.discovery import GROUP_ORDER, Defined, nothing
 from kschedweb.kubeapi.exchange import JSON, METHOD_NOT_ALLOWED, Answer, RefusedError, Request
 
 Document = dict[str, Any]
@@ -31,7 +31,7 @@ _FORMS: Final = {
 _BODIES: Final = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
-def answer(request: Request) -> Answer | None:
+def answer(request: Request, defined: Defined = nothing) -> Answer | None:
     """The document at its path, in the first form of those it has that the client accepts; None at other paths."""
     if request.path.rstrip("/") != "/openapi/v2":
         return None

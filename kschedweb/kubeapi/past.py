@@ -19,6 +19,7 @@ from kschedweb.kubeapi.exchange import RefusedError, Request
 from kschedweb.scheduling.past import asking
 from kschedweb.scheduling.past.asking import NoMomentError
 from kschedweb.scheduling.past.errors import HistoryCutError
+from scheduler_core.api.custom import is_custom
 from scheduler_core.api.times import moment_of
 from scheduler_core.apiserver.answers import Status
 from scheduler_core.apiserver.frozen import FrozenStore
@@ -37,12 +38,19 @@ class Then(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, str], ...]
 
 
-def then(cluster_id: int, request: Request, *kinds: str) -> Then:
-    """The objects of these kinds at the moment a request names; RefusedError. Blocking."""
+def then(cluster_id: int, request: Request, *kinds: str, custom: bool = False) -> Then:
+    """The objects of these kinds at the moment a request names; RefusedError. Blocking.
+
+    `custom`: and of all that the cluster had defined.
+    """
     assert request.at is not None
     try:
         with asking.objects(cluster_id, request.at) as found:
-            texts = {ObjectKey(*key): each for key, each in found.objects.texts.items() if key[0] in kinds}
+            texts = {
+                ObjectKey(*key): each
+                for key, each in found.objects.texts.items()
+                if key[0] in kinds or (custom and is_custom(key[0]))
+            }
     except NoMomentError as error:
         raise RefusedError(Status(400, "BadRequest", error.message)) from None
     except HistoryCutError as error:

@@ -26,11 +26,12 @@ from kschedweb.cluster.versions import rv_of, version_of
 from kschedweb.common import bulk
 from kschedweb.common.connections import database_parameters
 from kschedweb.kubeapi import event_history
-from kschedweb.kubeapi.answering import Begun, object_in
+from kschedweb.kubeapi.answering import Begun
+from kschedweb.kubeapi.showing import object_in
 from kschedweb.kubeapi.written import exact
 from kschedweb.live.feed import BACKOFF_SECONDS, listen_forever
 from scheduler_core.apiserver import events
-from scheduler_core.apiserver.store import Logged
+from scheduler_core.apiserver.store import Logged, key_of
 from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent
 
 LOOK_SECONDS: Final = 1.0
@@ -186,7 +187,7 @@ class _Hub:
     def _give(self, end: int, entries: Sequence[Logged]) -> None:
         of_kind: dict[str, list[Logged]] = {}
         for entry in entries:
-            of_kind.setdefault(str(entry.manifest["kind"]), []).append(entry)
+            of_kind.setdefault(key_of(entry.manifest).kind, []).append(entry)
         self.position = end
         batch = Batch(end, of_kind, len(entries), sum(entry.size for entry in entries), {})
         for watcher in list(self.watchers):
@@ -253,7 +254,7 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
             end, entries = await in_thread(read, cluster_id, watch.position)
             if end is None:
                 return
-            of_kind = [entry for entry in entries if entry.manifest["kind"] == watch.selection.kind]
+            of_kind = [entry for entry in entries if key_of(entry.manifest).kind == watch.selection.kind]
             told = watch.events(of_kind)
             watch.position = max(watch.position, end)
             yield await written(told, {})
@@ -296,7 +297,7 @@ class _Writer:
         for event in told:
             version = event.manifest.get("metadata", {}).get("resourceVersion", "")
             is_first = form.shape == "Table" and not self._has_columns
-            key = (event.type, version, form, self._begun.include, self._is_event, is_first)
+            key = (event.type, version, form, self._begun.include, self._begun.route.api_version, is_first)
             line = encoded.get(key) if event.type not in (BOOKMARK, ERROR) else None
             if line is None:
                 line = orjson.dumps({"type": event.type, "object": exact(self._shown(event, is_first, now))}) + b"\n"
@@ -310,12 +311,13 @@ class _Writer:
         manifest = event.manifest
         if event.type == ERROR:
             return manifest
-        shown = events.from_core(manifest) if self._is_event else manifest
-        form = self._begun.form
+        shown, custom = events.from_core(manifest) if self._is_event else manifest, self._begun.watch.shown
+        form, at = self._begun.form, (self._begun.include, now)
         if event.type == BOOKMARK:
             if form.shape == "Table":
-                made = object_in(manifest, shown, form, self._begun.include, now)
+                named = {**shown, "metadata": {"name": "", **shown["metadata"]}} if custom is not None else shown
+                made = object_in(manifest, named, form, at, custom)
                 return {**made, "rows": [], "columnDefinitions": made["columnDefinitions"] if is_first else None}
-            return object_in(manifest, shown, form, self._begun.include, now)
-        made = object_in(manifest, shown, form, self._begun.include, now)
+            return object_in(manifest, shown, form, at)
+        made = object_in(manifest, shown if custom is None else custom.view(shown), form, at, custom)
         return {**made, "columnDefinitions": None} if form.shape == "Table" and not is_first else made

@@ -23,7 +23,7 @@ from kschedweb.cluster.selectors import cluster_get
 from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
 from kschedweb.lifecycle import timekeeper
-from scheduler_core.api.manifests import CLASSES
+from scheduler_core.api.manifests import ALL_KINDS
 from scheduler_core.api.times import microseconds
 from scheduler_core.controllers.controller import ClusterOptions, Controller, next_due, tell, told_anew
 from scheduler_core.controllers.registry import controllers_of
@@ -69,9 +69,9 @@ class ControllerHost:
         with transaction.atomic():
             follow.read_only_moment()
             cluster = cluster_get(cluster_id)
-            stored = follow.stored_changes(cluster_id=cluster_id, kinds=CLASSES)
+            stored = follow.stored_changes(cluster_id=cluster_id, kinds=ALL_KINDS)
             changes = told_anew(
-                stored, follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv, kinds=CLASSES)
+                stored, follow.deletions_after(cluster_id=cluster_id, rv=cluster.controllers_rv, kinds=ALL_KINDS)
             )
         options = ClusterOptions(
             start_delay_us=cluster.start_delay_ms * 1000,
@@ -87,7 +87,7 @@ class ControllerHost:
 
     def step(self, now: int, head: int | None = None) -> None:
         """Act on what changed and what is due; `due` is then when more is. The log had come to `head` at least."""
-        changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv, least=head, kinds=CLASSES)
+        changes, self.rv = follow.changes_after(cluster_id=self.cluster_id, rv=self.rv, least=head, kinds=ALL_KINDS)
         changes = self.unread + changes
         self.unread = []
         for controller in self.controllers:

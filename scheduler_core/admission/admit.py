@@ -37,6 +37,7 @@ from scheduler_core.admission.validation import (
     structural_problems,
     update_problems,
 )
+from scheduler_core.api.custom import DEFINITION
 from scheduler_core.api.kept import KEPT
 from scheduler_core.api.manifests import decode, format_time, kind_of, without_nulls
 from scheduler_core.api.schema import DecodeError, read, without_empty_lists
@@ -48,6 +49,8 @@ PROTECTED = {
     "PersistentVolume": "kubernetes.io/pv-protection",
     "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
 }
+# Kinds that the store gives back with their empty lists.
+_AS_MADE = ("Pod", DEFINITION)
 # Kept by the store or written by the server; what a client sends for them is dropped.
 _SERVER_FIELDS = ("resourceVersion", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -102,7 +105,7 @@ def admit_create(manifest: Manifest, kind: str, context: AdmissionContext, *, no
         default(new, kind)  # the server defaults again what it reads from its store
     refuse(create_problems(new, kind, context))
     _admit_new(new, kind, context)
-    return new if kind == "Pod" else cast(Manifest, without_empty_lists(new))
+    return new if kind in _AS_MADE else cast(Manifest, without_empty_lists(new))
 
 
 def admit_update(
@@ -128,7 +131,7 @@ def admit_update(
     before, _ = read(old, cls.api_version, kind)
     default(before, kind)
     now_text = format_time(datetime.fromtimestamp(now // 1_000_000, UTC))
-    _keep_identity(changed, before)
+    keep_identity(changed, before)
     if subresource:
         if subresource == RESIZE:
             apply_limit_ranges(changed, context)
@@ -147,7 +150,7 @@ def admit_update(
         context.allocate(changed, before)
     refuse(update_problems(changed, before, kind, context))
     _admit_changed(changed, before, kind, context)
-    return changed if kind == "Pod" else cast(Manifest, without_empty_lists(changed))
+    return changed if kind in _AS_MADE else cast(Manifest, without_empty_lists(changed))
 
 
 def _admit_status(old: Manifest, new: Manifest, kind: str, context: AdmissionContext, *, now: int) -> Manifest:
@@ -157,7 +160,7 @@ def _admit_status(old: Manifest, new: Manifest, kind: str, context: AdmissionCon
     changed = {**old, **new, "metadata": dict(new["metadata"]), "spec": before["spec"]}
     default_status(changed, kind)
     default_status(before, kind)
-    _keep_identity(changed, before)
+    keep_identity(changed, before)
     prepare_status_update(changed, before, kind, format_time(datetime.fromtimestamp(now // 1_000_000, UTC)))
     refuse(status_update_problems(changed, before, kind, context, has_new_metadata="metadata" not in unchanged))
     return changed
@@ -237,7 +240,7 @@ def _stamp(manifest: Manifest, context: AdmissionContext, created: str, *, names
         metadata.pop("namespace", None)
 
 
-def _keep_identity(changed: Manifest, before: Manifest) -> None:
+def keep_identity(changed: Manifest, before: Manifest) -> None:
     """What an update may leave out: the stored value stays."""
     metadata, stored = changed["metadata"], before["metadata"]
     for field in ("uid", "deletionGracePeriodSeconds", "namespace"):

@@ -272,6 +272,16 @@ def _signing_request(new: Manifest, old: Manifest | None, now: str) -> None:
         new["spec"] = old["spec"]
 
 
+def _definition(new: Manifest, old: Manifest | None, now: str) -> None:
+    """Which versions objects may be stored in: the one in which they are stored now, and those before it."""
+    if old is None:
+        new["status"] = {"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []}
+    status = new["status"]
+    stored = next((one["name"] for one in new["spec"]["versions"] or () if one["storage"]), "")
+    if stored and stored not in (status.get("storedVersions") or ()):
+        new["status"] = {**status, "storedVersions": [*(status.get("storedVersions") or ()), stored]}
+
+
 _SPEC: Final = ("spec",)
 _COUNTED: Final = Strategy(born=1, counts=_SPEC)
 _COUNTED_WITHOUT_STATUS: Final = Strategy(born=1, counts=_SPEC, has_status=False, resets_status=False)
@@ -324,4 +334,5 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "FlowSchema": _COUNTED,
     "PriorityLevelConfiguration": _COUNTED,
     "APIService": Strategy(),
+    "CustomResourceDefinition": Strategy(born=1, counts=_SPEC, prepare=_definition),
 }

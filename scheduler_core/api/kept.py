@@ -9,7 +9,7 @@ from typing import Final, cast
 
 import msgspec
 
-from scheduler_core.api.meta import KubeObject
+from scheduler_core.api.meta import KubeObject, Value
 
 # A version, then kinds with their plurals; `-` before a kind: it has no namespace.
 _ROWS: Final = """
@@ -42,4 +42,29 @@ def _classes() -> dict[str, type[KubeObject]]:
     return found
 
 
-KEPT: Final[dict[str, type[KubeObject]]] = _classes()
+class DefinitionNames(Value, frozen=True):
+    """What a kind that a cluster defines is called."""
+
+    plural: str = ""
+    kind: str = ""
+
+
+class DefinitionSpec(Value, frozen=True):
+    """What is read of the definition of a kind."""
+
+    group: str = ""
+    names: DefinitionNames = DefinitionNames()
+
+
+class CustomResourceDefinition(KubeObject, frozen=True, kw_only=True):
+    """The definition of a kind."""
+
+    api_version = "apiextensions.k8s.io/v1"
+    kind = "CustomResourceDefinition"
+    plural = "customresourcedefinitions"
+    namespaced = False
+
+    spec: DefinitionSpec = DefinitionSpec()
+
+
+KEPT: Final[dict[str, type[KubeObject]]] = _classes() | {CustomResourceDefinition.kind: CustomResourceDefinition}

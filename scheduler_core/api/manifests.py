@@ -8,13 +8,14 @@ are ignored; whoever stores an object keeps the whole manifest.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
 
 from scheduler_core.api.batch import CronJob, Job
+from scheduler_core.api.custom import custom_class, is_custom, stored_kind
 from scheduler_core.api.kept import KEPT
 from scheduler_core.api.meta import KubeObject, Value
 from scheduler_core.api.node import Node
@@ -104,8 +105,18 @@ KINDS: dict[str, type[KubeObject]] = {
     )
 }
 
-# All that can be stored. Whoever follows a log for scheduling passes over what is not in `KINDS`.
+# All built-in kinds that can be stored. Whoever follows a log for scheduling passes over what is not in `KINDS`.
 CLASSES: dict[str, type[KubeObject]] = KINDS | KEPT
+
+
+class _AllKinds:
+    """Those of `CLASSES`, and what clusters define for themselves."""
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in CLASSES or (isinstance(kind, str) and is_custom(kind))
+
+
+ALL_KINDS: Container[str] = _AllKinds()
 
 # Maps whose `null` values are values, not absent fields: empty text and zero.
 _TEXT_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "parameters"})
@@ -138,7 +149,9 @@ class _TemplateError(ValueError):
 
 
 def decode(manifest: Mapping[str, Any], *, kind: str | None = None) -> KubeObject:
-    """The typed object of a manifest. `kind` is for items of a typed list, which carry neither kind nor apiVersion."""
+    """The typed object of a manifest. `kind` is for items of a typed list, which carry neither kind nor apiVersion, and
+    for objects of kinds that a cluster defines, which are read when they are asked for.
+    """
     return convert(manifest, kind_of(manifest, kind=kind))
 
 
@@ -147,6 +160,8 @@ def kind_of(manifest: Mapping[str, Any], *, kind: str | None = None) -> type[Kub
     if not isinstance(manifest, dict):
         raise ManifestError("", f"expected an object, got {_kind_of_value(manifest)}")
     found = manifest.get("kind")
+    if kind is not None and is_custom(kind) and isinstance(found, str) and stored_kind(manifest) == kind:
+        return custom_class(kind)
     if found is None:
         found = kind
     if not isinstance(found, str) or not found:

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from scheduler_core.api import field_errors
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.api.custom import is_custom
+from scheduler_core.apiserver.kinds import KINDS, Kind
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.store import ObjectChange, Stored
 from scheduler_core.errors import AdmissionError
@@ -94,54 +95,63 @@ class Refused(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def deleted(key: ObjectKey, uid: str) -> Status:
+# Of objects of a kind that a cluster defines, the kind is given.
+
+
+def deleted(key: ObjectKey, uid: str, kind: Kind | None = None) -> Status:
     """The answer to a DELETE of a kind that does not answer with the object."""
-    kind = KINDS[key.kind]
+    kind = kind or KINDS[key.kind]
     return Status(200, name=key.name, group=kind.group, kind=kind.cls.plural, uid=uid)
 
 
-def not_found(key: ObjectKey) -> Refused:
-    return _about(key, 404, "NotFound", f'{KINDS[key.kind].resource} "{key.name}" not found')
+def not_found(key: ObjectKey, kind: Kind | None = None) -> Refused:
+    kind = kind or KINDS[key.kind]
+    return _about(key, 404, "NotFound", f'{kind.resource} "{key.name}" not found', kind)
 
 
-def already_exists(key: ObjectKey, stored: Stored) -> Refused:
-    message = f'{KINDS[key.kind].resource} "{key.name}" already exists'
+def already_exists(key: ObjectKey, stored: Stored, kind: Kind | None = None) -> Refused:
+    kind = kind or KINDS[key.kind]
+    message = f'{kind.resource} "{key.name}" already exists'
     if "deletionTimestamp" in stored["metadata"]:
         message = f"object is being deleted: {message}"
-    return _about(key, 409, "AlreadyExists", message)
+    return _about(key, 409, "AlreadyExists", message, kind)
 
 
-def modified(key: ObjectKey) -> Refused:
+def modified(key: ObjectKey, kind: Kind | None = None) -> Refused:
     """The resourceVersion of an update or a patch is not that of the stored object."""
-    return conflict(key, "the object has been modified; please apply your changes to the latest version and try again")
+    detail = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(key, detail, kind=kind)
 
 
-def conflict(key: ObjectKey, detail: str, *, subresource: str = "") -> Refused:
+def conflict(key: ObjectKey, detail: str, *, subresource: str = "", kind: Kind | None = None) -> Refused:
+    kind = kind or KINDS[key.kind]
     suffix = f"/{subresource}" if subresource else ""
-    message = f'Operation cannot be fulfilled on {KINDS[key.kind].resource}{suffix} "{key.name}": {detail}'
-    return _about(key, 409, "Conflict", message, suffix)
+    message = f'Operation cannot be fulfilled on {kind.resource}{suffix} "{key.name}": {detail}'
+    return _about(key, 409, "Conflict", message, kind, suffix)
 
 
-def storage_conflict(key: ObjectKey, precondition: str, given: str, stored: str) -> Refused:
+def storage_conflict(key: ObjectKey, precondition: str, given: str, stored: str, kind: Kind | None = None) -> Refused:
     """A failed precondition, in the words of the storage below the API server."""
-    kind = KINDS[key.kind]
-    place = "/".join(part for part in (kind.stored_as or kind.cls.plural, key.namespace, key.name) if part)
+    kind = kind or KINDS[key.kind]
+    named = f"{kind.group}/{kind.cls.plural}" if is_custom(kind.name) else kind.stored_as or kind.cls.plural
+    place = "/".join(part for part in (named, key.namespace, key.name) if part)
     detail = (
         f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg:"
         f" Precondition failed: {precondition} in precondition: {given}, {precondition} in object meta: {stored}"
     )
-    return conflict(key, detail)
+    return conflict(key, detail, kind=kind)
 
 
-def delete_conflict(key: ObjectKey, detail: str) -> Refused:
+def delete_conflict(key: ObjectKey, detail: str, kind: Kind | None = None) -> Refused:
     """A failed precondition of a DELETE, which names the kind where others name the resource."""
+    kind = kind or KINDS[key.kind]
     message = f'Operation cannot be fulfilled on {key.kind} "{key.name}": {detail}'
-    return Refused(Status(409, "Conflict", message, key.name, KINDS[key.kind].group, key.kind))
+    return Refused(Status(409, "Conflict", message, key.name, kind.group, kind.said_kind))
 
 
-def needs_version(key: ObjectKey) -> Refused:
+def needs_version(key: ObjectKey, kind: Kind | None = None) -> Refused:
     """The update does not say what it is based on, which its kind demands; named by the resource."""
-    kind = KINDS[key.kind]
+    kind = kind or KINDS[key.kind]
     cause = Cause.of("metadata.resourceVersion", field_errors.invalid(0, "must be specified for an update"))
     message = f'{kind.resource} "{key.name}" is invalid: {cause.field}: {cause.message}'
     return Refused(Status(422, "Invalid", message, key.name, kind.group, kind.cls.plural, causes=(cause,)))
@@ -161,15 +171,18 @@ def no_such_resource() -> Refused:
     return Refused(Status(404, "NotFound", "the server could not find the requested resource", is_generic=True))
 
 
-def invalid(key: ObjectKey, error: AdmissionError, *, group_kind: tuple[str, str] | None = None) -> Refused:
+def invalid(
+    key: ObjectKey, error: AdmissionError, *, group_kind: tuple[str, str] | None = None, of: Kind | None = None
+) -> Refused:
     """What validation refuses, each problem a cause, or what an admission plugin forbids.
 
     `group_kind` where the checked object is of another kind than the stored one.
     """
     if error.is_forbidden:
-        return forbidden(key, error.detail.removeprefix("Forbidden: "))
+        return forbidden(key, error.detail.removeprefix("Forbidden: "), of)
     causes = tuple(Cause.of(path, detail) for path, detail in error.problems)
-    group, kind = group_kind or (KINDS[key.kind].group, key.kind)
+    of = of or KINDS[key.kind]
+    group, kind = group_kind or (of.group, of.said_kind)
     named = f"{kind}.{group}" if group else kind
     message = f'{named} "{key.name}" is invalid: {told(causes)}'
     return Refused(Status(422, "Invalid", message, key.name, group, kind, causes=causes))
@@ -180,16 +193,17 @@ def told(causes: Sequence[Cause]) -> str:
     return field_errors.joined(f"{cause.field}: {cause.message}" for cause in causes)
 
 
-def forbidden(key: ObjectKey, detail: str) -> Refused:
+def forbidden(key: ObjectKey, detail: str, kind: Kind | None = None) -> Refused:
     """An admission plugin, or the life of the namespace, does not let the request pass."""
-    return _about(key, 403, "Forbidden", f'{KINDS[key.kind].resource} "{key.name}" is forbidden: {detail}')
+    kind = kind or KINDS[key.kind]
+    return _about(key, 403, "Forbidden", f'{kind.resource} "{key.name}" is forbidden: {detail}', kind)
 
 
-def terminating(key: ObjectKey) -> Refused:
+def terminating(key: ObjectKey, kind: Kind | None = None) -> Refused:
     """The object's namespace is on its way out."""
     detail = f"unable to create new content in namespace {key.namespace} because it is being terminated"
     cause = Cause("NamespaceTerminating", f"namespace {key.namespace} is being terminated", "metadata.namespace")
-    status = forbidden(key, detail).status
+    status = forbidden(key, detail, kind).status
     return Refused(msgspec.structs.replace(status, causes=(cause,)))
 
 
@@ -214,6 +228,5 @@ def of_new_events(refused: Refused) -> Refused:
     return Refused(msgspec.structs.replace(status, group=group, message=named))
 
 
-def _about(key: ObjectKey, code: int, reason: str, message: str, suffix: str = "") -> Refused:
-    kind = KINDS[key.kind]
+def _about(key: ObjectKey, code: int, reason: str, message: str, kind: Kind, suffix: str = "") -> Refused:
     return Refused(Status(code, reason, message, key.name, kind.group, kind.cls.plural + suffix))

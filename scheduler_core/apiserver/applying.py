@@ -13,12 +13,12 @@ from scheduler_core.api.schema import DecodeError, read
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers, events, owners
 from scheduler_core.apiserver.answers import Cause, Refused, Status
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.kinds import KINDS, Kind
 from scheduler_core.apiserver.ownership import tracking
 from scheduler_core.apiserver.ownership.checking import problem_of
 from scheduler_core.apiserver.ownership.managers import ConflictError, Entry
 from scheduler_core.apiserver.ownership.sets import path_text
-from scheduler_core.apiserver.ownership.shapes import OwnershipError
+from scheduler_core.apiserver.ownership.shapes import OwnershipError, Shape
 from scheduler_core.apiserver.places import misplaced
 from scheduler_core.apiserver.requests import Apply
 from scheduler_core.apiserver.scale import KIND as SCALE_KIND
@@ -33,8 +33,8 @@ def laid(stored: Stored | None, request: Apply, now: int) -> tuple[Stored, list[
     version = KINDS[key.kind].cls.api_version
     if is_scale or request.is_new_form:
         version = owners.SCALE_VERSION if is_scale else events.API_VERSION
-    named = f"{_metadata(config).get('namespace', '')}/{_metadata(config).get('name', '')}; {_type_text(version, kind)}"
-    problem = _problem(config, version, kind, named)
+    named = named_text(config, version, kind)
+    problem = config_problem(config, version, kind, tracking.writer("", version, kind).shape)
     if problem is not None:
         return problem
     live: Mapping[str, Any] | None = stored
@@ -47,7 +47,7 @@ def laid(stored: Stored | None, request: Apply, now: int) -> tuple[Stored, list[
         new, entries = tracking.applied(live, config, by, time_text(now), is_forced=request.is_forced)
         made, _ = read(new, version, kind)
     except ConflictError as error:
-        return _conflict(error)
+        return conflict_refused(error)
     except OwnershipError as error:
         return answers.internal_error(f"failed to create typed live object ({named}): {error}")
     except DecodeError as error:
@@ -58,7 +58,7 @@ def laid(stored: Stored | None, request: Apply, now: int) -> tuple[Stored, list[
         return answers.internal_error(f"failed to convert new object ({named}) to proper version: {detail}")
     if request.repeated and request.validation == "Strict":
         return answers.bad_request(f"error strict decoding YAML: {repeated_text(request.repeated)}")
-    problem = _identity_problem(stored, made, request)
+    problem = identity_problem(stored, made, request)
     if problem is not None:
         return problem
     if is_scale:
@@ -85,33 +85,41 @@ def _type_text(api_version: Any, kind: Any) -> str:
     return f"{group}/{version}, Kind={kind or ''}"
 
 
-def _problem(config: Mapping[str, Any], version: str, kind: str, named: str) -> Refused | None:
+def named_text(config: Mapping[str, Any], version: str, kind: str) -> str:
+    """The object as messages about its types name it."""
+    metadata = _metadata(config)
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_type_text(version, kind)}"
+
+
+def config_problem(config: Mapping[str, Any], version: str, kind: str, shape: Shape) -> Refused | None:
     """Why the config is no object of its kind."""
+    named = named_text(config, version, kind)
     given = config.get("apiVersion"), config.get("kind")
     if given != (version, kind):
         return answers.bad_request(f"invalid object type: {_type_text(*given)}")
     if isinstance(_metadata(config).get("managedFields"), list):
         return answers.bad_request("metadata.managedFields must be nil")
-    detail = problem_of(config, tracking.writer("", version, kind).shape)
+    detail = problem_of(config, shape)
     return answers.internal_error(f"failed to create typed patch object ({named}): {detail}") if detail else None
 
 
-def _identity_problem(stored: Stored | None, made: Stored, request: Apply) -> Refused | None:
+def identity_problem(stored: Stored | None, made: Stored, request: Apply, of: Kind | None = None) -> Refused | None:
     """Why what was applied cannot be the object of the request."""
     key, metadata = request.key, made["metadata"]
     if stored is None and metadata.get("uid"):
         detail = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
-        return answers.conflict(key, detail)
+        return answers.conflict(key, detail, kind=of)
     problem = misplaced(made, key)
     if problem is not None:
         return problem
     version = metadata.get("resourceVersion")
     if stored is not None and version not in (None, stored["metadata"].get("resourceVersion")):
-        return answers.modified(key)
+        return answers.modified(key, of)
     return None
 
 
-def _conflict(error: ConflictError) -> Refused:
+def conflict_refused(error: ConflictError) -> Refused:
+    """Others own what would be changed."""
     found = error.conflicts
     causes = tuple(
         Cause("FieldManagerConflict", f"conflict with {manager}", path_text(path)) for manager, path in found

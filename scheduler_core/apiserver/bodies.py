@@ -84,7 +84,7 @@ def read_as(body: Body, api_version: str, kind: str, validation: str) -> tuple[d
     except (TypeProblem, DecodeError) as error:
         raise RefusedError(unreadable(kind, str(error), found, body.content)) from None
     version = found.version
-    problems = [*body.oddities, *_odd_fields(body, unknown)]
+    problems = [*body.oddities, *odd_fields(body, unknown)]
     if problems and validation == "Strict":
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: '
         raise RefusedError(answers.bad_request(message + ", ".join(problems)))
@@ -115,7 +115,7 @@ def _summary(content: bytes) -> str:
     return (shown.decode("utf-8", "replace") if shown[:1] == b"{" else shown.hex()) + rest
 
 
-def _odd_fields(body: Body, unknown: Sequence[str]) -> list[str]:
+def odd_fields(body: Body, unknown: Sequence[str]) -> list[str]:
     """Return what is said of repeated and of unknown fields, in the order in which a decoder meets them."""
     repeated = [f'duplicate field "{path}"' for path in body.repeated]
     others = [f'unknown field "{path}"' for path in unknown]

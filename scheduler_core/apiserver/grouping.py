@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from scheduler_core.apiserver.calls import Call
+from scheduler_core.api.custom import DEFINITION
+from scheduler_core.apiserver.answering import Call
 from scheduler_core.apiserver.kinds import ADMISSION_KINDS
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.routes import route
 
 # Kinds that stay alone, and the subresources that do not.
-ALONE: Final = frozenset({*ADMISSION_KINDS, "Namespace", "ResourceQuota", "Event", "Service"})
+ALONE: Final = frozenset({*ADMISSION_KINDS, "Namespace", "ResourceQuota", "Event", "Service", DEFINITION})
 _TOGETHER: Final = ("", "status", "binding", "scale")
 
 
 def object_of(call: Call) -> ObjectKey | None:
     """The object that a call writes, when it may be answered together with others; a new one has no name yet.
 
-    Calls stay alone that later ones look at by more than a key (namespaces, classes, events), that write many objects,
-    or that commit nothing.
+    Calls stay alone that later ones look at by more than a key (namespaces, classes, events, definitions), that write
+    many objects, or that commit nothing; and those about objects of kinds that a cluster defines.
     """
     found = route(call.path)
     if found is None or call.method not in ("POST", "PUT", "PATCH", "DELETE") or call.method not in found.methods():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from scheduler_core.api.custom import DEFINITION, parts_of
 from scheduler_core.api.kept import KEPT
 from scheduler_core.api.manifests import CLASSES
 from scheduler_core.api.meta import KubeObject
@@ -44,6 +45,11 @@ class Kind:
         return self.cls.kind
 
     @property
+    def said_kind(self) -> str:
+        """The kind as its objects say it; those of a cluster's own are stored under a longer name."""
+        return parts_of(self.cls.kind)[0]
+
+    @property
     def namespaced(self) -> bool:
         return self.cls.namespaced
 
@@ -67,13 +73,13 @@ class Kind:
 _WITH_STATUS: Final = frozenset(
     {
         "Ingress", "ServiceCIDR", "HorizontalPodAutoscaler", "ValidatingAdmissionPolicy", "CertificateSigningRequest",
-        "FlowSchema", "PriorityLevelConfiguration", "APIService",
+        "FlowSchema", "PriorityLevelConfiguration", "APIService", DEFINITION,
     }
 )  # fmt: skip
 _NEEDING_VERSION: Final = frozenset(
     {
         "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding", "APIService",
+        "ValidatingAdmissionPolicyBinding", "APIService", DEFINITION,
     }
 )  # fmt: skip
 _MADE_BY_UPDATE: Final = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})

@@ -72,7 +72,7 @@ class MemoryStore:
         return self.rv if self._history is None else 0
 
     def logged_after(self, kind: str, rv: int) -> Sequence[Logged]:
-        return [entry for entry in (self._history or ())[rv:] if entry.manifest["kind"] == kind]
+        return [entry for entry in (self._history or ())[rv:] if key_of(entry.manifest).kind == kind]
 
     def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
         objects = dict(self._objects.get(kind, {}))
@@ -92,7 +92,7 @@ class MemoryStore:
     def _typed(self, key: ObjectKey, stored: Stored) -> KubeObject:
         """Decode the manifest; a pod whose spec stays, or only gets its node, keeps the typed spec it had."""
         if key.kind != Pod.kind:
-            return decode(stored)
+            return decode(stored, kind=key.kind)
         pod, before = self._pods.get(key), self.get(key)
         if pod is None or before is None or not _differs_in_node_only(stored["spec"], before["spec"]):
             made = decode(stored)

@@ -16,7 +16,6 @@ OTHER_KINDS: Final[dict[str, frozenset[str]]] = {
     for group, names in {
         "": "Binding ComponentStatus PodStatusResult RangeAllocation",
         "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
-        "apiextensions.k8s.io": "CustomResourceDefinition",
         "authentication.k8s.io": "SelfSubjectReview TokenRequest TokenReview",
         "authorization.k8s.io": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview"
         " SubjectAccessReview",

@@ -13,11 +13,11 @@ from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.budgets import take
+from scheduler_core.apiserver.deletions import delete
 from scheduler_core.apiserver.options import checked_options
 from scheduler_core.apiserver.requests import Bind, Delete, Evict, ReportStatus, ReportUnschedulable
 from scheduler_core.apiserver.store import ObjectChange, Operation, Stored
 from scheduler_core.apiserver.strategic import interleaved
-from scheduler_core.apiserver.verbs import delete
 
 POD_SCHEDULED: Final = "PodScheduled"
 DISRUPTION_TARGET: Final = "DisruptionTarget"

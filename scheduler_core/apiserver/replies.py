@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,8 +15,28 @@ from scheduler_core.apiserver.lists import Page
 from scheduler_core.apiserver.requests import Request
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """How objects of a kind that a cluster defines are shown: as clients see a stored one, and several as a table.
+
+    The table is of objects as clients see them, at a time.
+    """
+
+    view: Callable[[Mapping[str, Any]], dict[str, Any]]
+    table: Callable[[Sequence[Mapping[str, Any]], int], Table]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Columns as kubectl is told of them, and the cells of each object."""
+
+    columns: list[dict[str, Any]]
+    rows: list[list[Any]]
+
+
 class Reply(msgspec.Struct, frozen=True):
-    """The answer. `page` is set for a list and `stored` for an object, so that the shell can show tables of them."""
+    """The answer. `page` is set for a list and `stored` for an object, so that the shell can show tables of them.
+
+    `shown`: how, of a kind that a cluster defines.
+    """
 
     code: int
     body: Mapping[str, Any]
@@ -25,6 +45,7 @@ class Reply(msgspec.Struct, frozen=True):
     page: Page | None = None
     stored: Mapping[str, Any] | None = None
     kind: str = ""
+    shown: Shown | None = None
 
 
 class Asked(msgspec.Struct, frozen=True):

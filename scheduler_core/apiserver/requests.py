@@ -53,20 +53,24 @@ class Create(msgspec.Struct, frozen=True, tag="create"):
 
 
 class Update(msgspec.Struct, frozen=True, tag="update"):
-    """Replace the object, or its `subresource`; the manifest's own uid and resourceVersion are preconditions."""
+    """Replace the object, or its `subresource`; the manifest's own uid and resourceVersion are preconditions.
+
+    `api_version`: in which version the client sees the object, of a kind that has several.
+    """
 
     key: ObjectKey
     manifest: Manifest
     subresource: str = ""
     is_new_form: bool = False
     manager: str = ""
+    api_version: str = ""
 
 
 class Patch(msgspec.Struct, frozen=True, tag="patch"):
     """Change a part of the object or of its `subresource`; `body` is a list for a JSON patch.
 
     `validation` Strict refuses, and Warn tells of, fields that there are not; `repeated` are paths of fields that stood
-    in the body twice.
+    in the body twice. `api_version` as in `Update`.
     """
 
     key: ObjectKey
@@ -79,13 +83,14 @@ class Patch(msgspec.Struct, frozen=True, tag="patch"):
     repeated: tuple[str, ...] = ()
     is_new_form: bool = False
     manager: str = ""
+    api_version: str = ""
 
 
 class Apply(msgspec.Struct, frozen=True, tag="apply"):
     """Let the object, or its `subresource`, have what `config` says, and own that; an object that is not there is made.
 
-    What others own and have set otherwise is a conflict, unless it `is_forced`. `validation` as in `Patch`; `repeated`
-    says of keys that stood in the body twice where.
+    What others own and have set otherwise is a conflict, unless it `is_forced`. `validation` and `api_version` as in
+    `Patch`; `repeated` says of keys that stood in the body twice where.
     """
 
     key: ObjectKey
@@ -96,6 +101,7 @@ class Apply(msgspec.Struct, frozen=True, tag="apply"):
     validation: str = "Ignore"
     repeated: tuple[str, ...] = ()
     is_new_form: bool = False
+    api_version: str = ""
 
 
 class Delete(msgspec.Struct, frozen=True, tag="delete"):

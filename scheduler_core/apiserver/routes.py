@@ -6,7 +6,7 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apiserver/pkg/endpoints/installer
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -41,7 +41,8 @@ _PARTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 class Route(msgspec.Struct, frozen=True):
     """What a path names. `api_version` is the version of the path, which events have two of.
 
-    `is_bindings`: the collection to which bindings of pods are posted.
+    `is_bindings`: the collection to which bindings of pods are posted. `definition` is the name of that of a kind which
+    the cluster defines, and `warning` what is said of its version.
     """
 
     kind: Kind
@@ -50,6 +51,8 @@ class Route(msgspec.Struct, frozen=True):
     name: str = ""
     subresource: str = ""
     is_bindings: bool = False
+    definition: str | None = None
+    warning: str = ""
 
     def methods(self) -> tuple[str, ...]:
         """What may be done there; nothing where the kind has no such part."""
@@ -68,14 +71,29 @@ class Route(msgspec.Struct, frozen=True):
         return _COLLECTION if self.kind.name != "Namespace" else ("GET", "POST")
 
 
+class Place(NamedTuple):
+    """The parts of a path."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+
+
+def place_of(path: str) -> Place | None:
+    """The parts of a path of an object or of several; None when it is no such path."""
+    match = _PATH.fullmatch(_WATCH.sub(r"\1/", path))  # an old form of `?watch=1`, see `asks_watch`
+    return None if match is None else Place(*(match[name] or "" for name in Place._fields))
+
+
 def route(path: str) -> Route | None:
-    """What the path names; None when it is no path of a kind that there is."""
-    path = _WATCH.sub(r"\1/", path)  # an old form of `?watch=1`, see `asks_watch`
-    match = _PATH.fullmatch(path)
-    if match is None:
+    """What the path names; None when it is no path of a built-in kind."""
+    place = place_of(path)
+    if place is None:
         return None
-    group, version, namespace = match["group"] or "", match["version"], match["namespace"] or ""
-    plural, name, subresource = match["plural"], match["name"] or "", match["subresource"] or ""
+    group, version, namespace, plural, name, subresource = place
     api_version = f"{group}/{version}" if group else version
     if not group and plural in ("status", "finalize") and namespace and not name:
         # A part of the namespace itself.

@@ -13,7 +13,7 @@ from scheduler_core.apiserver.store import Stored
 from scheduler_core.errors import AdmissionError
 
 GROUP, KIND = "autoscaling", "Scale"
-_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def scale_of(stored: Stored) -> Stored:
@@ -23,7 +23,7 @@ def scale_of(stored: Stored) -> Stored:
     return {
         "kind": KIND,
         "apiVersion": f"{GROUP}/v1",
-        "metadata": {name: stored["metadata"][name] for name in _METADATA if name in stored["metadata"]},
+        "metadata": {name: stored["metadata"][name] for name in METADATA if name in stored["metadata"]},
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": status.get("replicas") or 0, "selector": selector_text(spec.get("selector") or {})},
     }

@@ -7,14 +7,14 @@ pkg/apis/*/v1/conversion.go for the fields of each kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from scheduler_core.api import field_errors
 from scheduler_core.api.selectors import int64_of
 from scheduler_core.api.syntax import label_value_problem, qualified_name_problem
-from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.kinds import KINDS, Kind
 from scheduler_core.apiserver.store import Stored
 
 _TERM: Final = re.compile(r"(?:[^\\,]|\\.|\\$)+", re.DOTALL)  # of a field selector, between commas
@@ -74,6 +74,8 @@ class Selection:
     namespace: str = ""
     labels: tuple[LabelTerm, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
+    is_of_cluster: bool = False  # objects of the kind have no namespace
+    said_as: tuple[str, str] | None = None  # version and kind of objects of a kind that a cluster defines
 
     @property
     def has_terms(self) -> bool:
@@ -83,7 +85,7 @@ class Selection:
     def is_of_one_name(self) -> bool:
         """Whether it is asked for one object by its name, in a namespace unless the kind has none."""
         names = any(term.is_name for term in self.fields)
-        return names and (bool(self.namespace) or not KINDS[self.kind].namespaced)
+        return names and (bool(self.namespace) or self.is_of_cluster)
 
     def matches(self, manifest: Stored) -> bool:
         metadata = manifest["metadata"]
@@ -103,7 +105,21 @@ def selection(
     """The selection of a query; raises SelectionError. `is_new_form`: of events with the names of events.k8s.io."""
     labels = label_terms(label_selector)
     fields = field_terms(kind, field_selector, is_new_form=is_new_form)
-    return Selection(kind, namespace, labels, fields)
+    return Selection(kind, namespace, labels, fields, not KINDS[kind].namespaced)
+
+
+def custom_selection(
+    kind: Kind, namespace: str, label_selector: str, field_selector: str, selectable: Sequence[str]
+) -> Selection:
+    """The same of a kind that a cluster defines, which says what else can be selected by; raises SelectionError."""
+    names = (*(_COMMON if kind.namespaced else _COMMON[:1]), *selectable)
+    found = _terms(field_selector)
+    for field, _, _ in found:
+        if field not in names:
+            raise SelectionError(f"field label not supported: {field}")
+    fields = tuple(FieldTerm(*term) for term in found)
+    said = kind.cls.api_version, kind.said_kind
+    return Selection(kind.name, namespace, label_terms(label_selector), fields, not kind.namespaced, said)
 
 
 def label_terms(text: str) -> tuple[LabelTerm, ...]:
@@ -213,17 +229,23 @@ def field_terms(kind: str, text: str, *, is_new_form: bool = False) -> tuple[Fie
 
     `is_new_form`: events have other names for their fields in events.k8s.io.
     """
+    terms = _terms(text)
+    names = _NEW_EVENT_FIELDS if is_new_form else {name: name for name in fields_of(kind)} | _OLD_NAMES.get(kind, {})
+    for field, _, _ in terms:
+        if field not in names:
+            raise SelectionError(_unknown_field(kind, field))
+    return tuple(FieldTerm(names[field], is_equal, value) for field, is_equal, value in terms)
+
+
+def _terms(text: str) -> list[tuple[str, bool, str]]:
+    """The parts of a selector of fields: (field, whether it has to be equal, value); raises SelectionError."""
     terms = []
     for part in sorted(_TERM.findall(text)):
         match = _OPERATOR.search(part)
         if match is None:
             raise SelectionError(f"invalid selector: '{text}'; can't understand '{part}'")
         terms.append((part[: match.start()], match[0] != "!=", _unescaped(part[match.end() :])))
-    names = _NEW_EVENT_FIELDS if is_new_form else {name: name for name in fields_of(kind)} | _OLD_NAMES.get(kind, {})
-    for field, _, _ in terms:
-        if field not in names:
-            raise SelectionError(_unknown_field(kind, field))
-    return tuple(FieldTerm(names[field], is_equal, value) for field, is_equal, value in terms)
+    return terms
 
 
 def _unescaped(value: str) -> str:

@@ -7,19 +7,21 @@ no other request can be based on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from scheduler_core.admission.optional import DEFAULT_PLUGINS
 from scheduler_core.admission.quotas import charged, counted, counted_kinds, counts_change, counts_creation
+from scheduler_core.api.custom import DEFINITION, is_custom, stored_kind
 from scheduler_core.api.manifests import decode
-from scheduler_core.apiserver import answers, applying, pods, verbs
+from scheduler_core.apiserver import answers, applying, deletions, pods, verbs
 from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.claims import write_claim
-from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS
+from scheduler_core.apiserver.custom.serving import Customs
+from scheduler_core.apiserver.kinds import ADMISSION_KINDS, KINDS, Kind
 from scheduler_core.apiserver.node_restriction import restriction
 from scheduler_core.apiserver.places import misplaced
 from scheduler_core.apiserver.requests import (
@@ -52,7 +54,8 @@ _LONGEST_PREFIX = 63 - _SUFFIX_LENGTH
 class ApiServer(Generic[AnyStore]):
     """One cluster's API server. `new_uid` names what is created; generated names follow from uids.
 
-    `keeps_namespaces`: see `verbs.delete`. `plugins`: see `AdmissionContext`. `node`: whose kubelet asks, if one does.
+    `keeps_namespaces`: see `deletions.delete`. `plugins`: see `AdmissionContext`. `node`: whose kubelet asks, if
+    one does.
     """
 
     def __init__(
@@ -92,8 +95,10 @@ class ApiServer(Generic[AnyStore]):
 
     def decide(self, requests: Sequence[Request], now: int, dry_run: bool = False) -> list[Answer]:
         """What becomes of the requests, with everything they concern locked; the caller commits the changes."""
-        named: list[tuple[Request, str, ObjectKey] | Refused] = [self._named(request) for request in requests]
+        customs = Customs(self.store)
+        named: list[tuple[Request, str, ObjectKey] | Refused] = [self._named(request, customs) for request in requests]
         keys = [each[2] for each in named if not isinstance(each, Refused)]
+        keys += customs.keys((each[0], each[2]) for each in named if not isinstance(each, Refused))
         asking = [request for request in requests if isinstance(request, Evict) and request.asks_budgets]
         for namespace in dict.fromkeys(request.key.namespace for request in asking):
             keys += map(key_of, self.store.list("PodDisruptionBudget", namespace=namespace))
@@ -114,7 +119,9 @@ class ApiServer(Generic[AnyStore]):
             if isinstance(each[0], WriteClaim) and each[0].follows_last and isinstance(decided[-1], Refused):
                 decided.append(decided[-1])
                 continue
-            answer = self._answer(objects, each, admission, now)
+            answer = self._answer(objects, each, (admission, customs), now)
+            if isinstance(answer, Outcome) and (is_custom(each[2].kind) or each[2].kind == DEFINITION):
+                answer = customs.followed(answer, each[0], each[2], now, objects)
             if self._node and isinstance(answer, Outcome):
                 answer = restriction(self._node, each[0], each[2], objects.get(each[2]), answer) or answer
             if isinstance(answer, Outcome):
@@ -124,12 +131,13 @@ class ApiServer(Generic[AnyStore]):
                 is_new = isinstance(each[0], Create)
                 answer = _charged(answer, here, None if is_new else namesake, each[0])
                 if is_new and namesake is not None and isinstance(answer, Outcome):  # quotas are asked first
-                    answer = answers.already_exists(each[2], namesake)
+                    answer = answers.already_exists(each[2], namesake, _kind_of(each[2], customs))
             if isinstance(answer, Outcome):
                 told = (*_warnings(answer, objects.get(each[2]), each[0]), *admission.warnings)
                 if told and not _is_scaling(each[0]):
                     answer = msgspec.structs.replace(answer, warnings=(*answer.warnings, *told))
                 _apply(answer.changes, objects, admission)
+                customs.told(answer.changes)
             admission.warnings.clear()
             decided.append(answer)
         return decided
@@ -138,11 +146,17 @@ class ApiServer(Generic[AnyStore]):
         self,
         objects: dict[ObjectKey, Stored | None],
         named: tuple[Request, str, ObjectKey],
-        admission: Admission,
+        by: tuple[Admission, Customs],
         now: int,
     ) -> Answer:
         request, uid, key = named
-        stored = objects.get(key)
+        stored, (admission, customs) = objects.get(key), by
+        if is_custom(key.kind):
+            is_new = isinstance(request, Create) or (isinstance(request, Apply) and stored is None)
+            refused = self._namespace_problem(key, admission, _kind_of(key, customs)) if is_new else None
+            return refused or customs.answer(stored, request, (lambda: uid) if uid else self._new_uid, key, now)
+        if key.kind == DEFINITION and isinstance(request, Delete):
+            return customs.delete_definition(stored, request, now, objects)
         match request:
             case Create():
                 refused = self._namespace_problem(key, admission)
@@ -156,7 +170,7 @@ class ApiServer(Generic[AnyStore]):
             case Apply():
                 return self._applied(stored, request, admission, now)
             case Delete():
-                return verbs.delete(
+                return deletions.delete(
                     stored,
                     request,
                     now,
@@ -236,27 +250,28 @@ class ApiServer(Generic[AnyStore]):
         refused = self._namespace_problem(key, admission)
         return refused or verbs.create(made, admission, self._new_uid(), now, entries)
 
-    def _namespace_problem(self, key: ObjectKey, admission: Admission) -> Refused | None:
+    def _namespace_problem(self, key: ObjectKey, admission: Admission, of: Kind | None = None) -> Refused | None:
         """Nothing is created in a namespace that is going or, on a real API server, is not there."""
         if not key.namespace:
             return None
         if self._is_simulated:
             is_leaving = self._keeps_namespaces and admission.is_leaving(key.namespace)
-            return answers.terminating(key) if is_leaving else None
+            return answers.terminating(key, of) if is_leaving else None
         namespace = ObjectKey("Namespace", "", key.namespace)
         stored = self.store.get(namespace)
         if stored is None:
             return answers.not_found(namespace)
         if stored.get("status", {}).get("phase") == "Terminating" or "deletionTimestamp" in stored["metadata"]:
-            return answers.terminating(key)
+            return answers.terminating(key, of)
         return None
 
-    def _named(self, request: Request) -> tuple[Request, str, ObjectKey] | Refused:
+    def _named(self, request: Request, customs: Customs) -> tuple[Request, str, ObjectKey] | Refused:
         """The request, a uid and the key of its object; what is created gets its name here."""
         if not isinstance(request, Create):
             return request, "", request.key
         try:
-            key = verbs.key_from(request.manifest)
+            of = _custom_kind(request.manifest, customs)
+            key = verbs.key_from(request.manifest, of)
         except ManifestError as error:
             return answers.bad_request(str(error))
         uid = self._new_uid()
@@ -266,9 +281,24 @@ class ApiServer(Generic[AnyStore]):
         elif not key.name and key.kind == "LimitRange":
             key = ObjectKey(key.kind, key.namespace, self._new_uid())
         metadata["name"] = key.name
-        if KINDS[key.kind].namespaced:
+        if (of or KINDS[key.kind]).namespaced:
             metadata["namespace"] = key.namespace
         return msgspec.structs.replace(request, manifest={**request.manifest, "metadata": metadata}), uid, key
+
+
+def _custom_kind(manifest: Mapping[str, Any], customs: Customs) -> Kind | None:
+    """The kind of a new object, where the cluster defines it; ManifestError when it does not any more."""
+    if not isinstance(manifest.get("kind"), str) or not is_custom(kind := stored_kind(manifest)):
+        return None
+    custom = customs.of(kind)
+    if custom is None:
+        raise ManifestError("kind", f"{manifest['kind']} is not defined in this cluster")
+    return custom.of
+
+
+def _kind_of(key: ObjectKey, customs: Customs) -> Kind | None:
+    custom = customs.of(key.kind) if is_custom(key.kind) else None
+    return None if custom is None else custom.of
 
 
 def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[Stored]:
@@ -280,7 +310,7 @@ def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[St
 def _counts(request: Request, key: ObjectKey) -> bool:
     """Whether quotas may count what the request does; patches of metadata alone are the scheduler's, and many."""
     if isinstance(request, Create) or (isinstance(request, Apply) and not request.subresource):
-        return bool(key.namespace) and counts_creation(key.kind)
+        return bool(key.namespace) and not is_custom(key.kind) and counts_creation(key.kind)
     if isinstance(request, Patch) and isinstance(request.body, Mapping) and "spec" not in request.body:
         return False
     return isinstance(request, (Update, Patch, Apply)) and counts_change(key.kind, request.subresource)

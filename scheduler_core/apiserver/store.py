@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from scheduler_core.api.custom import stored_kind
 from scheduler_core.apiserver.requests import ObjectKey
 
 Stored = dict[str, Any]
@@ -39,7 +40,7 @@ class ObjectChange(msgspec.Struct, frozen=True):
 def key_of(manifest: Mapping[str, Any]) -> ObjectKey:
     """The key of a manifest whose identity is complete."""
     metadata = manifest["metadata"]
-    return ObjectKey(manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+    return ObjectKey(stored_kind(manifest), metadata.get("namespace", ""), metadata["name"])
 
 
 class Store(Protocol):

@@ -14,6 +14,7 @@ import msgspec
 from scheduler_core.admission.strategies import TEMPLATE_GENERATION
 from scheduler_core.apiserver.lists import Page, list_metadata
 from scheduler_core.apiserver.printing import PLAIN, PRINTED, cells
+from scheduler_core.apiserver.replies import Shown
 
 _META: Final = "meta.k8s.io/v1"
 
@@ -79,6 +80,16 @@ def _row_conditions(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     message = "The pod has completed successfully." if phase == "Succeeded" else "The pod failed."
     return [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
+
+
+def shown_table(found: Shown, items: Sequence[Mapping[str, Any]], now: int, include: str) -> dict[str, Any]:
+    """A Table of objects of a kind that a cluster defines, as clients see them."""
+    made = found.table(items, now)
+    rows = [
+        {"cells": cells, "object": {"Object": item, "None": None}.get(include, metadata_of_object(item))}
+        for item, cells in zip(items, made.rows, strict=True)
+    ]
+    return {"kind": "Table", "apiVersion": _META, "metadata": {}, "columnDefinitions": made.columns, "rows": rows}
 
 
 def metadata_of_object(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from scheduler_core.apiserver.answers import Cause, Refused, Status, internal_er
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.lists import ListQuery, options_refused
 from scheduler_core.apiserver.numbers import NumberError, parse_uint
+from scheduler_core.apiserver.replies import Shown
 from scheduler_core.apiserver.selection import Selection
 from scheduler_core.apiserver.store import History, Logged, Operation, Stored
 
@@ -39,7 +40,10 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class Watch(msgspec.Struct):
-    """A watch under way. `timeout_seconds` 0 means the shell's own; `is_over`: only `initial` is told."""
+    """A watch under way. `timeout_seconds` 0 means the shell's own; `is_over`: only `initial` is told.
+
+    `shown`: how objects are, of a kind that a cluster defines.
+    """
 
     selection: Selection
     position: int
@@ -47,6 +51,7 @@ class Watch(msgspec.Struct):
     tells_bookmarks: bool = False
     timeout_seconds: int = 0
     is_over: bool = False
+    shown: Shown | None = None
 
     def events(self, entries: Iterable[Logged]) -> list[WatchEvent]:
         """What these entries of the log, which follow each other, are to the client; the position goes on."""
@@ -60,7 +65,7 @@ class Watch(msgspec.Struct):
 
     def bookmark(self, position: int, *, ends_initial: bool = False) -> WatchEvent:
         """That everything up to the position has been told."""
-        return _bookmark(self.selection.kind, position, ends_initial=ends_initial)
+        return _bookmark(self.selection, position, ends_initial=ends_initial)
 
 
 def start(store: History, query: ListQuery) -> Watch | Refused:
@@ -108,10 +113,14 @@ def _numbered(manifest: Stored, rv: int) -> Stored:
     return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(rv)}}
 
 
-def _bookmark(kind: str, position: int, *, ends_initial: bool) -> WatchEvent:
+def _bookmark(selection: Selection, position: int, *, ends_initial: bool) -> WatchEvent:
     metadata: dict[str, Any] = {"resourceVersion": str(position)}
     if ends_initial:
         metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    if selection.said_as is not None:
+        version, said = selection.said_as
+        return WatchEvent(BOOKMARK, {"kind": said, "apiVersion": version, "metadata": metadata})
+    kind = selection.kind
     manifest, _ = read({"metadata": metadata}, KINDS[kind].cls.api_version, kind)
     return WatchEvent(BOOKMARK, manifest)
 

@@ -7,6 +7,7 @@ expression is taken as it is: a right one is never refused. Why this is not a li
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,7 @@ from scheduler_core.cel.literal_checks import wrong_literals
 from scheduler_core.cel.nodes import CelError, Node
 from scheduler_core.cel.parsing import MOST_ERRORS, NOWHERE, UnknownSyntaxError, parse
 from scheduler_core.cel.runs import COST_LIMIT
-from scheduler_core.cel.types import shown
+from scheduler_core.cel.types import Type, shown
 
 _FRAMES: Final = 10_000
 FAILED: Final = "compilation failed: "
@@ -56,24 +57,32 @@ def selector_problem(text: str) -> Refusal | None:
 
 
 def compiled(text: str, functions: Functions) -> Compiled:
-    """The expression with what it may use. UnknownSyntaxError for what is not read here."""
+    """The condition on a device with what it may use. UnknownSyntaxError for what is not read here."""
+    found = analysed(text, functions)
+    if found.problem or found.node is None or found.checked is None:
+        return found
+    result = found.checked.type_of(found.node)
+    if not is_condition(result):
+        unfit = f"must evaluate to bool or the unknown type, not {shown(result, True)}"
+        return Compiled(found.node, found.checked, unfit)
+    problem = problem_of(found.node, found.checked)
+    return Compiled(found.node, found.checked, problem and f"{NOT_MADE}{problem}")
+
+
+def analysed(text: str, functions: Functions, names: Mapping[str, Type] | None = None) -> Compiled:
+    """The expression, whatever it comes to, over a device or other `names`. UnknownSyntaxError."""
     if sys.getrecursionlimit() < _FRAMES:
         sys.setrecursionlimit(_FRAMES)  # expressions may be 250 deep
     node, errors = parse(text, is_stored=functions is STORED)
     left_out = int(len(errors) > MOST_ERRORS)  # reading stops at the first that is too many
     checked: Checked | None = None
     if not errors and node is not None:
-        checker = Checker(functions)
+        checker = Checker(functions, names)
         checked = checker.check(node)
         errors = checker.errors or list(wrong_literals(node, checked))
         left_out = max(0, len(errors) - MOST_ERRORS)
         if not errors:
-            result = checked.type_of(node)
-            if not is_condition(result):
-                unfit = f"must evaluate to bool or the unknown type, not {shown(result, True)}"
-                return Compiled(node, checked, unfit)
-            problem = problem_of(node, checked)
-            return Compiled(node, checked, problem and f"{NOT_MADE}{problem}")
+            return Compiled(node, checked, "")
     told = [_located(text, error) for error in sorted(set(errors[:MOST_ERRORS]))]
     if left_out:
         told.append(f"{left_out} more errors were truncated")

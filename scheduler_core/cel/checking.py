@@ -68,12 +68,12 @@ class Checked:
 
 
 class Checker:
-    """Collects `errors` of one expression."""
+    """Collects `errors` of one expression, over a device unless other `names` with their types are given."""
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: Functions, names: Mapping[str, Type] | None = None) -> None:
         self.errors: list[CelError] = []
         self._functions = functions
-        self._names: dict[str, Type] = {"device": DEVICE}
+        self._names: dict[str, Type] = {"device": DEVICE} if names is None else dict(names)
         self._types: dict[int, Type] = {}
         self._references: dict[int, Reference] = {}
         self._constants: dict[int, str] = {}

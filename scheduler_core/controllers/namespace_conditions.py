@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from scheduler_core.api.custom import is_custom
 from scheduler_core.api.manifests import encode_part
 from scheduler_core.api.times import moment_of
 from scheduler_core.api.workload import Namespace, NamespaceCondition
@@ -46,10 +47,14 @@ def pods_failure(namespace: str) -> NamespaceCondition:
     return NamespaceCondition(CONTENT_FAILURE, "True", None, "ContentDeletionFailed", message)
 
 
-def remaining(kinds: Iterable[str], finalizers: Iterable[str]) -> list[NamespaceCondition]:
-    """Of what is left: the kind of each object, and all their finalizers."""
+def remaining(kinds: Iterable[str], finalizers: Iterable[str], defined: Mapping[str, str]) -> list[NamespaceCondition]:
+    """Of what is left: the kind of each object, and all their finalizers.
+
+    `defined`: the resources of kinds that the cluster defines.
+    """
     found: list[NamespaceCondition] = []
-    resources = sorted(f"{_resource(kind)} has {count} resource instances" for kind, count in Counter(kinds).items())
+    named = Counter(_resource(kind, defined) for kind in kinds)
+    resources = sorted(f"{resource} has {count} resource instances" for resource, count in named.items())
     if resources:
         message = f"Some resources are remaining: {', '.join(resources)}"
         found.append(NamespaceCondition(CONTENT_REMAINING, "True", None, "SomeResourcesRemain", message))
@@ -85,6 +90,8 @@ def _updated(
     return updated
 
 
-def _resource(kind: str) -> str:
+def _resource(kind: str, defined: Mapping[str, str]) -> str:
+    if is_custom(kind):
+        return defined.get(kind, kind)
     cls = KINDS[kind].cls
     return f"{cls.plural}.{KINDS[kind].group}"

@@ -16,6 +16,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Final
 
+from scheduler_core.api.kept import CustomResourceDefinition
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.times import microseconds
@@ -42,6 +43,7 @@ class NamespaceController(PodReader):
         self._finalizers: dict[str, tuple[str, ...]] = {}  # of those that have any, by uid
         self._going: dict[str, Namespace] = {}  # namespaces that are being deleted
         self._asked: set[str] = set()  # uids whose deletion was asked for
+        self._defined: dict[str, str] = {}  # resources of kinds that the cluster defines, by what they are stored under
         self._again = Deadlines()  # names of namespaces to look at without a change
 
     def step(self, now: int, changes: Sequence[Change]) -> list[Request]:
@@ -77,6 +79,8 @@ class NamespaceController(PodReader):
             else:
                 self._going.pop(obj.name, None)
             return obj.name
+        if isinstance(obj, CustomResourceDefinition):
+            self._defined[f"{obj.spec.names.kind}.{obj.spec.group}"] = obj.name
         meta = obj.metadata
         if meta.namespace:
             content = self._content.setdefault(meta.namespace, {})
@@ -113,7 +117,7 @@ class NamespaceController(PodReader):
         if pods:
             return self._waiting(namespace, pods, now)
         finalizers = chain.from_iterable(self._finalizers.get(uid, ()) for uid in content.values())
-        told = conditions_patch(namespace, remaining((key.kind for key in content), finalizers), now)
+        told = conditions_patch(namespace, remaining((key.kind for key in content), finalizers, self._defined), now)
         return told if content else [*told, _finalized(namespace)]
 
     def _waiting(self, namespace: Namespace, pods: Collection[Pod], now: int) -> Sequence[Request]:

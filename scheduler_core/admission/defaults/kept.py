@@ -1,7 +1,7 @@
 """Defaults of kinds that scheduling does not read, by the fields of their types, in place.
 
 Source: kubernetes v1.34.1, pkg/apis/{rbac,networking,autoscaling,admissionregistration,flowcontrol}/*/defaults.go and
-staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/defaults.go.
+staging/src/k8s.io/{kube-aggregator/pkg/apis/apiregistration,apiextensions-apiserver/pkg/apis/apiextensions}/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ _VALUES: Final[dict[str, dict[str, Any]]] = {
     "flowcontrol.ExemptPriorityLevelConfiguration": {"nominalConcurrencyShares": 0, "lendablePercent": 0},
     "flowcontrol.QueuingConfiguration": {"queues": 64, "handSize": 8, "queueLengthLimit": 50},
     "apiregistration.ServiceReference": {"port": 443},
+    "apiextensions.ServiceReference": {"port": 443},
+    "apiextensions.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
 }  # fmt: skip
 
 
@@ -100,8 +102,16 @@ def _behavior(behavior: Manifest) -> None:
         behavior[name] = {**deepcopy(values), **behavior.get(name, {})}
 
 
+def _names(names: Manifest) -> None:
+    if not names.get("singular") and names["kind"]:
+        names["singular"] = names["kind"].lower()
+    if not names.get("listKind") and names["kind"]:
+        names["listKind"] = f"{names['kind']}List"
+
+
 _RULES: Final[dict[str, Callable[[Manifest], None]]] = {
     "rbac.Subject": _subject,
     "networking.NetworkPolicySpec": _network_policy,
+    "apiextensions.CustomResourceDefinitionNames": _names,
     "autoscalingv2.HorizontalPodAutoscalerBehavior": _behavior,
 }

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from scheduler_core.admission.context import Manifest, Problem, Shown, invalid, required, unsupported
+from scheduler_core.admission.validation.definitions import (
+    definition_change_problems,
+    definition_problems,
+    definition_status_problems,
+)
 from scheduler_core.admission.validation.formats import immutable
+from scheduler_core.api.custom import DEFINITION
 from scheduler_core.api.schema import SCALARS, Field, Type, json_text, type_named, type_of
 
 _POSITIVE: Final = "must be greater than 0"
@@ -17,6 +23,9 @@ _IMMUTABLE: Final = {"IngressClass": ("spec", "controller"), "IPAddress": ("spec
 
 def kept_problems(manifest: Manifest) -> Iterator[Problem]:
     """Of all but metadata and status, which the server or its controllers write."""
+    if manifest["kind"] == DEFINITION:
+        yield from definition_problems(manifest)
+        return
     for name, field in type_of(manifest["apiVersion"], manifest["kind"]).fields.items():
         if name not in ("metadata", "status"):
             yield from _field_problems(manifest.get(name), name, field)
@@ -24,6 +33,8 @@ def kept_problems(manifest: Manifest) -> Iterator[Problem]:
 
 def kept_status_problems(manifest: Manifest) -> Iterator[Problem]:
     """Of the status: no value that there is not."""
+    if manifest["kind"] == DEFINITION:
+        yield from definition_status_problems(manifest)
     field = type_of(manifest["apiVersion"], manifest["kind"]).fields["status"]
     for problem in _field_problems(manifest.get("status"), "status", field):
         if "Unsupported value" in problem.detail:
@@ -33,6 +44,8 @@ def kept_status_problems(manifest: Manifest) -> Iterator[Problem]:
 def kept_change_problems(new: Manifest, old: Manifest) -> Iterator[Problem]:
     """Of a change: what may not be another."""
     kind = new["kind"]
+    if kind == DEFINITION:
+        yield from definition_change_problems(new, old)
     if kind in _BINDINGS and new["roleRef"] != old["roleRef"]:
         shown = Shown(json_text(new["roleRef"], "rbac.RoleRef"))
         yield invalid("roleRef", shown, "cannot change roleRef")

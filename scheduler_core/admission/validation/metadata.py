@@ -37,8 +37,13 @@ def name_problems(kind: str, name: str) -> list[str]:
     return _NAMES.get(kind, formats.subdomain)(name)
 
 
-def metadata_problems(manifest: Manifest, kind: str, *, any_name: bool = False) -> Iterator[Problem]:
-    """Of a new object, whose name is there or was asked to be generated; `any_name` holds for every kind."""
+def metadata_problems(
+    manifest: Manifest, kind: str, *, any_name: bool = False, namespaced: bool | None = None
+) -> Iterator[Problem]:
+    """Of a new object, whose name is there or was asked to be generated; `any_name` holds for every kind.
+
+    `namespaced`: whether it has a namespace, of a kind that a cluster defines.
+    """
     metadata = manifest["metadata"]
     check = formats.path_segment if any_name else _NAMES.get(kind, formats.subdomain)
     prefix, name = metadata.get("generateName"), metadata.get("name")
@@ -49,7 +54,7 @@ def metadata_problems(manifest: Manifest, kind: str, *, any_name: bool = False) 
     else:
         yield from named("metadata.name", name, check(name))
     namespace = metadata.get("namespace")
-    if not CLASSES[kind].namespaced:
+    if not (CLASSES[kind].namespaced if namespaced is None else namespaced):
         if namespace:
             yield forbidden("metadata.namespace", "not allowed on this type")
     elif not namespace:

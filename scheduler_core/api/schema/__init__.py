@@ -1,7 +1,7 @@
 """Every field of every kind as data, and what follows from it: reading a manifest as the API server reads it."""
 
 from scheduler_core.api.schema.problems import DecodeError, Reading
-from scheduler_core.api.schema.reading import empty, read, without_empty_lists
+from scheduler_core.api.schema.reading import empty, read, read_part, without_empty_lists
 from scheduler_core.api.schema.types import SCALARS, Field, Type, type_named, type_of
 from scheduler_core.api.schema.writing import in_type_order, internal_diff, internal_text, json_text
 
@@ -17,6 +17,7 @@ __all__ = [
     "internal_text",
     "json_text",
     "read",
+    "read_part",
     "type_named",
     "type_of",
     "without_empty_lists",

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from scheduler_core.api.schema.problems import DecodeError, MapKey, Reading
 from scheduler_core.api.schema.scalars import READERS, STRUCTS, ZEROS, read_string
-from scheduler_core.api.schema.types import Field, Type, type_named, type_of
+from scheduler_core.api.schema.types import SCHEMAS, Field, Type, type_named, type_of
 
 Manifest = dict[str, Any]
 
@@ -35,10 +35,22 @@ def read(
     if base is not None:
         shared = {name: part for name, part in base.items() if part is not None and part is manifest.get(name)}
         manifest = {name: part for name, part in manifest.items() if name not in shared}
-    found = _struct(type_of(api_version, kind))(manifest, reading)
+    try:
+        found = _struct(type_of(api_version, kind))(manifest, reading)
+    except RecursionError:  # schemas of schemas may be of any depth
+        raise DecodeError("exceeded max depth") from None
     if reading.problem:
         raise DecodeError(reading.problem)
     return {"kind": kind, "apiVersion": api_version, **found, **shared}, reading.unknown
+
+
+def read_part(value: Mapping[str, Any], type_name: str) -> tuple[Manifest, list[str]]:
+    """The same of a part of a manifest, by the name of its type."""
+    reading = Reading()
+    found = _struct(type_named(type_name))(value, reading)
+    if reading.problem:
+        raise DecodeError(reading.problem)
+    return found, reading.unknown
 
 
 def without_empty_lists(value: Any) -> Any:
@@ -109,6 +121,8 @@ def _field(owner: Type, field: Field) -> Reader:
     """A reader of a field's values other than null; `_ABSENT` when the value is not written."""
     if field.shape in READERS:
         return _scalar(owner, field)
+    if field.shape in SCHEMAS:
+        return _schema(field.shape)
     if field.shape.startswith("[]"):
         return _list(owner, field)
     if field.shape.startswith("{}"):
@@ -144,6 +158,41 @@ def _scalar(owner: Type, field: Field) -> Reader:
         return _ABSENT if omits and not found else found
 
     return read_value
+
+
+_SCHEMA: Final = "apiextensions.JSONSchemaProps"
+# What stands in the place of a schema must be, in the API server's words.
+_PLAIN: Final = {
+    "schemaorbool": "boolean or JSON schema expected",
+    "schemaorarray": "object or array of JSON schemas expected",
+    "schemaorstrings": "JSON schema or array of strings expected",
+}
+
+
+def _schema(shape: str) -> Reader:
+    """A reader of schemas, or of what may stand in their place; nobody hears of unknown fields in these."""
+    reader = _struct(type_named(_SCHEMA))
+
+    def read_one(value: Any, reading: Reading) -> Any:
+        if isinstance(value, Mapping):
+            return reader(value, reading)
+        if value is not None:
+            reading.fail(_PLAIN[shape])
+        return {}
+
+    def read_schema(value: Any, reading: Reading) -> Any:
+        known = len(reading.unknown)
+        found = value
+        if isinstance(value, list) and shape == "schemaorarray":
+            found = [read_one(each, reading) for each in value]
+        elif isinstance(value, list) and shape == "schemaorstrings":
+            found = [read_string(each, reading, type_named(_SCHEMA), "string") for each in value]
+        elif not isinstance(value, bool) or shape != "schemaorbool":
+            found = read_one(value, reading)
+        del reading.unknown[known:]
+        return found
+
+    return read_schema
 
 
 def _list(owner: Type, field: Field) -> Reader:
@@ -197,6 +246,8 @@ def _item(owner: Type, field: Field) -> Reader:
             return zero if value is None else read_scalar(value, reading, owner, go_name)
 
         return read_value
+    if shape in SCHEMAS:
+        return _schema(shape)
     if shape.startswith("[]"):
 
         def read_texts(value: Any, reading: Reading) -> Any:

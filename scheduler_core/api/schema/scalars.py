@@ -15,6 +15,7 @@ from scheduler_core.api.schema.types import Type
 from scheduler_core.api.text_cache import cached_by_text
 
 _INTEGERS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+_LARGE: Final = 1e21  # numbers of this size are written with an exponent
 _NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=]")
 
 
@@ -31,6 +32,13 @@ def _integer(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
         reading.refuse(owner, value, go_name)
         return 0
     return value
+
+
+def _number(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        reading.refuse(owner, value, go_name)
+        return 0
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGE else value
 
 
 def _bool(value: Any, reading: Reading, owner: Type, go_name: str) -> Any:
@@ -101,24 +109,28 @@ READERS: Final[dict[str, Callable[[Any, Reading, Type, str], Any]]] = {
     "string": read_string,
     "int32": _integer,
     "int64": _integer,
+    "number": _number,
     "bool": _bool,
     "quantity": _quantity,
     "intorstring": _int_or_string,
     "time": _time,
     "microtime": _micro_time,
     "raw": _raw,
+    "json": _raw,
     "bytes": _bytes,
 }
 ZEROS: Final[dict[str, Any]] = {
     "string": "",
     "int32": 0,
     "int64": 0,
+    "number": 0,
     "bool": False,
     "quantity": "0",
     "intorstring": 0,
     "time": None,
     "microtime": None,
     "raw": None,
+    "json": None,
     "bytes": None,
 }
 # Structs of the server, which it writes whether they are empty or not.

@@ -35,7 +35,9 @@ _PACKAGES: Final = {
     "certificates.k8s.io/v1": "certificates",
     "flowcontrol.apiserver.k8s.io/v1": "flowcontrol",
     "apiregistration.k8s.io/v1": "apiregistration",
+    "apiextensions.k8s.io/v1": "apiextensions",
 }
+VERSIONS: Final = frozenset(_PACKAGES)
 # By package: the name that Go's package of the version has, where it is not v1.
 _GO_PACKAGES: Final = {"autoscalingv2": "v2"}
 _GO_NAMES: Final = {
@@ -45,10 +47,19 @@ _GO_NAMES: Final = {
     "intorstring": "intstr.IntOrString",
     "raw": "runtime.RawExtension",
     "bytes": "[]uint8",
+    "number": "float64",
+    "json": "v1.JSON",
+    "schemaorarray": "v1.JSONSchemaPropsOrArray",
+    "schemaorbool": "v1.JSONSchemaPropsOrBool",
+    "schemaorstrings": "v1.JSONSchemaPropsOrStringArray",
 }
-SCALARS: Final = frozenset(
-    {"string", "int32", "int64", "bool", "quantity", "intorstring", "time", "microtime", "raw", "bytes"}
-)
+# Values that are a schema of JSON or something plain.
+SCHEMAS: Final = frozenset({"schemaorarray", "schemaorbool", "schemaorstrings"})
+# Values without fields that are looked at one by one.
+SCALARS: Final = SCHEMAS | {
+    "string", "int32", "int64", "number", "bool", "quantity", "intorstring", "time", "microtime", "raw", "json",
+    "bytes",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +130,11 @@ def kept_types() -> dict[str, Type]:
 
 
 _KEPT_PACKAGES: Final = frozenset(
-    {"rbac", "networking", "autoscalingv2", "admissionregistration", "certificates", "flowcontrol", "apiregistration"}
-)
+    {
+        "rbac", "networking", "autoscalingv2", "admissionregistration", "certificates", "flowcontrol",
+        "apiregistration", "apiextensions",
+    }
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ def problem_of(value: Any, shape: Shape) -> str:
 
 
 def _problems(value: Any, shape: Shape) -> list[str]:
+    shape = shape.of_values(value)
     if value is None or shape.form == Form.ANY:
         return []
     if shape.form == Form.SCALAR:

@@ -42,6 +42,7 @@ _SAME: Final[_Three] = (None, None, None)
 
 
 def _compared(old: Any, new: Any, shape: Shape) -> _Three:
+    shape = shape.of_values(old, new)
     if shape.form == Form.SCALAR or shape.is_atomic or not (_has_parts(old) or _has_parts(new)):
         if old is ABSENT:
             return None, None, _MEMBER
@@ -120,6 +121,7 @@ def fields_of(value: Any, shape: Shape) -> FieldSet:
 
 def _mentioned(value: Any, shape: Shape) -> tuple[FieldSet, bool]:
     """(what is mentioned below a value, whether the value itself is)."""
+    shape = shape.of_values(value)
     if shape.form in (Form.SCALAR, Form.ANY) or shape.is_atomic:
         return {}, True
     found: FieldSet = {}

@@ -89,7 +89,8 @@ class ConflictError(Exception):
 class Writer:
     """Who writes, and to what: the version and kind of the request, and the part of the object.
 
-    `hidden` is the set of fields that the part says it does not write.
+    `hidden` is the set of fields that the part says it does not write. Of kinds that a cluster defines, `own_shape` is
+    that of their objects, and `versions` are those in which the same fields have the same places.
     """
 
     name: str
@@ -97,13 +98,19 @@ class Writer:
     kind: str
     subresource: str = ""
     hidden: FieldSet = field(default_factory=dict)
+    own_shape: Shape | None = None
+    versions: frozenset[str] = frozenset()
 
     def filtered(self, found: FieldSet) -> FieldSet:
         return sets.without(found, self.hidden) if self.hidden else found
 
     @property
     def shape(self) -> Shape:
-        return shape_of(self.api_version, self.kind)
+        return self.own_shape or shape_of(self.api_version, self.kind)
+
+    def is_like(self, api_version: str) -> bool:
+        """Whether fields of this version are where they are in the version of the request."""
+        return api_version == self.api_version or api_version in self.versions
 
 
 def decode(entries: Any) -> Owners:
@@ -172,7 +179,7 @@ def after_apply(
     last = owners.get(me)
     owners = {**owners, me: Owned(writer.filtered(fields_of(applied, shape)), version, last.time if last else "")}
     new = merged(live, applied, shape)
-    if last is not None and last.fields and last.api_version == version:
+    if last is not None and last.fields and writer.is_like(last.api_version):
         new = _pruned(new, owners, last.fields, writer)
     owners, _ = _settled(live, new, owners, writer, me, is_forced=is_forced)
     if me in owners:
@@ -201,7 +208,7 @@ def _settled(
         if manager == me:
             kept[manager] = owned
             continue
-        if owned.api_version != writer.api_version:
+        if not writer.is_like(owned.api_version):
             continue  # of a version that the object does not have, or not in this group
         lost = sets.intersection(owned.fields, changed)
         if lost:
@@ -224,7 +231,7 @@ def _pruned(new: Manifest, owners: Owners, last: FieldSet, writer: Writer) -> An
     pruned = removed(new, last_named, shape)
     everything: FieldSet = {}
     for owned in owners.values():
-        if owned.api_version == writer.api_version:
+        if writer.is_like(owned.api_version):
             everything = sets.union(everything, owned.fields)
     all_named = named_fields(fields_of(new, shape), shape)
     kept = sets.union(named_fields(fields_of(pruned, shape), shape), named_fields(everything, shape))

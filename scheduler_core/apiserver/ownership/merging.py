@@ -16,6 +16,7 @@ from scheduler_core.apiserver.ownership.shapes import Form, Shape
 
 def merged(live: Any, applied: Any, shape: Shape) -> Any:
     """The applied value over the live one; ABSENT when nothing is left of them."""
+    shape = shape.of_values(live, applied)
     if shape.form in (Form.SCALAR, Form.ANY) or shape.is_atomic or not (_has_parts(live) or _has_parts(applied)):
         return applied if applied is not ABSENT else live
     if shape.form == Form.LIST:
@@ -88,6 +89,7 @@ def _merged_items(live: list[Any], applied: list[Any], shape: Shape) -> list[Any
 
 def removed(value: Any, gone: FieldSet, shape: Shape) -> Any:
     """The value without these fields; None where nothing is left."""
+    shape = shape.of_values(value)
     if shape.form == Form.SCALAR:
         return value
     if not _has_parts(value) or shape.is_atomic:

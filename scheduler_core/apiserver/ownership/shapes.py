@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from scheduler_core.api.schema import Field, Type, type_named, type_of
+from scheduler_core.api.schema.types import SCHEMAS
 from scheduler_core.apiserver.ownership.sets import key_element, value_element
 
 # What an item's key is where the item does not say it, beside keys that are always written.
@@ -19,7 +20,12 @@ _KEY_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
     "core.ServicePort": {"protocol": "TCP"},
     "core.LocalObjectReference": {"name": ""},
 }
-_SCALARS: Final = {"string": "string", "bytes": "string", "bool": "boolean", "int32": "numeric", "int64": "numeric"}
+_SCALARS: Final = {
+    "string": "string", "bytes": "string", "bool": "boolean", "int32": "numeric", "int64": "numeric",
+    "number": "numeric",
+}  # fmt: skip
+# Anything at all, which is owned as a whole.
+_WHOLE: Final = SCHEMAS | {"raw", "json"}
 
 
 class OwnershipError(Exception):
@@ -70,6 +76,10 @@ class Shape:
             self._item = _of_name(self._type, "")
         return self._item
 
+    def of_values(self, *values: Any) -> Shape:
+        """The shape that these values have; most shapes are known before."""
+        return self
+
     def below(self, name: str) -> Shape | None:
         """The shape of a field or of a map's value; None when there is no such field."""
         return self.item if self.form == Form.MAP else self.fields.get(name)
@@ -86,7 +96,7 @@ class Shape:
         if not isinstance(item, Mapping):
             what = "a null element" if item is None else "non-map elements"
             raise OwnershipError(f"associative list with keys may not have {what}")
-        values = {**_key_defaults(self._type, self.keys), **item}
+        values = {**self.key_defaults(), **item}
         found = {key: values[key] for key in self.keys if key in values}
         if not found:
             names = " ".join(f'"{key}"' for key in self.keys)
@@ -95,6 +105,10 @@ class Shape:
                 " (and doesn't have default values for any key fields)"
             )
         return key_element({key: _whole(value) for key, value in found.items()})
+
+    def key_defaults(self) -> Mapping[str, Any]:
+        """What the keys of an item are where it does not say them."""
+        return _key_defaults(self._type, self.keys)
 
     def with_root(self) -> Shape:
         """The shape of a whole object, which says its type too."""
@@ -142,7 +156,7 @@ def _of_name(name: str, treatment: str) -> Shape:
         return Shape(Form.MAP, is_atomic=treatment == "atomic", of=name[2:])
     if name.startswith("[]"):
         return Shape(Form.LIST, is_atomic=True, of=name[2:])
-    if name == "raw":
+    if name in _WHOLE:
         return _ANY
     if "." in name:
         return _of_struct(type_named(name), treatment)

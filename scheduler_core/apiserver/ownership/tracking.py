@@ -66,12 +66,18 @@ def blank(api_version: str, kind: str) -> Manifest:
     return manifest
 
 
+def _blank_of(by: Writer) -> Manifest:
+    if by.own_shape is not None:
+        return {"apiVersion": by.api_version, "kind": by.kind, "metadata": {}}
+    return blank(by.api_version, by.kind)
+
+
 def created(new: Manifest, given: Any, by: Writer, time: str) -> list[Entry]:
     """The entries of a new object; `given` are those its manifest came with."""
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM_FIELDS}
     owners = {} if _is_reset(given) else decoded(given)
     try:
-        made = after_update(blank(by.api_version, by.kind), {**new, "metadata": metadata}, owners, by, time)
+        made = after_update(_blank_of(by), {**new, "metadata": metadata}, owners, by, time)
     except OwnershipError:
         return []
     return encode(made)
@@ -100,7 +106,7 @@ def applied(
     live: Manifest | None, config: Manifest, by: Writer, time: str, *, is_forced: bool
 ) -> tuple[Manifest, list[Entry]]:
     """(the object with the applied fields, its entries); ConflictError, OwnershipError."""
-    empty = blank(by.api_version, by.kind)
+    empty = _blank_of(by)
     before: Manifest = empty if live is None else _bare(live)
     owners = {} if live is None else decode(live["metadata"].get("managedFields"))
     if not owners:

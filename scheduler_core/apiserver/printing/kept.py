@@ -214,6 +214,19 @@ def _availability(manifest: Manifest) -> Iterator[str]:
             yield status if status == "True" or not reason else f"{status} ({reason})"
 
 
+def _definition(manifest: Manifest, now: int) -> Cells:
+    spec, status = part(manifest, "spec"), part(manifest, "status")
+    served = [one for one in spec.get("versions") or () if one.get("served")]
+    versions = sorted(f"{one['name']}{'(storage)' if one.get('storage') else ''}" for one in served)
+    told = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
+    names = part(spec, "names")
+    return [
+        name_of(manifest), spec.get("scope", ""), ",".join(versions), manifest["metadata"].get("creationTimestamp"),
+        spec.get("group", ""), names.get("kind", ""), ",".join(names.get("shortNames") or ()),
+        told.get("Established") == "True",
+    ]  # fmt: skip
+
+
 _HOOKS: Final = ("Name|Webhooks:integer|Age", _webhooks)
 _BOUND: Final = ("Name|Role|Age|!Users|!Groups|!ServiceAccounts", _binding)
 _ROLE: Final = ("Name|Created At:date", created)
@@ -239,4 +252,7 @@ PRINTED: Final[dict[str, Printed]] = {
         "Name|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age", _priority_level
     ),
     "APIService": ("Name|Service|Available|Age", _api_service),
+    "CustomResourceDefinition": (
+        "Name|Scope|Versions|Created At:date|!Group|!Kind|!ShortNames|!Established:boolean", _definition
+    ),
 }  # fmt: skip

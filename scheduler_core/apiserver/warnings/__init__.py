@@ -9,10 +9,12 @@ import base64
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from scheduler_core.api.custom import DEFINITION, is_custom, stored_kind
 from scheduler_core.api.quantity import parse
 from scheduler_core.api.syntax import label_problems
 from scheduler_core.apiserver.store import Stored
 from scheduler_core.apiserver.warnings.addresses import address_warnings, network_warnings
+from scheduler_core.apiserver.warnings.definitions import definition_warnings
 from scheduler_core.apiserver.warnings.kept import NOT_ACTED_BY
 from scheduler_core.apiserver.warnings.node_labels import label_warnings, message_of_label, term_warnings
 from scheduler_core.apiserver.warnings.pods import REMOVED_VOLUMES, app_armor_warnings, pod_warnings
@@ -44,7 +46,9 @@ Warnings = Iterator[str]
 
 def object_warnings(new: Stored, old: Stored | None, subresource: str = "") -> tuple[str, ...]:
     """Of an object as it was stored in place of `old`, in the order in which they are noticed."""
-    kind = new["kind"]
+    kind = stored_kind(new)
+    if is_custom(kind):
+        return ()
     if subresource == "status":
         return tuple(_STATUS_CHECKS[kind](new)) if kind in _STATUS_CHECKS else ()
     if kind in NOT_ACTED_BY:
@@ -288,5 +292,6 @@ _CHECKS: Final[dict[str, Callable[[Stored, Stored | None], Warnings]]] = {
     "ServiceAccount": _service_account,
     "Endpoints": _endpoints,
     "EndpointSlice": _endpoint_slice,
+    DEFINITION: definition_warnings,
 }
 _STATUS_CHECKS: Final[dict[str, Callable[[Stored], Warnings]]] = {"Pod": _pod_status, "Service": _service_status}

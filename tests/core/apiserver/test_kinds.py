@@ -20,7 +20,7 @@ WITH_GENERATION = WITH_SCALE | {
     "PriorityClass", "Pod", "PodDisruptionBudget", "DaemonSet", "Job", "ResourceSlice", "DeviceClass", "CronJob",
     "EndpointSlice", "PodTemplate", "Ingress", "IngressClass", "NetworkPolicy", "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "FlowSchema",
-    "PriorityLevelConfiguration",
+    "PriorityLevelConfiguration", "CustomResourceDefinition",
 }  # fmt: skip
 # DELETE answers with the object: the kinds whose registry asks for it.
 ANSWERS_DELETED = {

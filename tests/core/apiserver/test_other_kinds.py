@@ -20,7 +20,7 @@ from tests.cases import cases
     ("a kind that is only kept", "networking.k8s.io/v1", "NetworkPolicy", None),
     ("an older version of one", "autoscaling/v2beta2", "HorizontalPodAutoscaler", LeftOut.UNKNOWN_VERSION),
     ("the group that one had before", "extensions/v1beta1", "Ingress", LeftOut.UNKNOWN_VERSION),
-    ("a kind of Kubernetes", "apiextensions.k8s.io/v1", "CustomResourceDefinition", LeftOut.NOT_READ),
+    ("a kind of Kubernetes", "storagemigration.k8s.io/v1alpha1", "StorageVersionMigration", LeftOut.NOT_READ),
     ("in whichever version", "policy/v1beta1", "PodSecurityPolicy", LeftOut.NOT_READ),
     ("a kubeconfig", "v1", "Config", LeftOut.CONFIGURATION),
     ("a configuration", "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration", LeftOut.CONFIGURATION),

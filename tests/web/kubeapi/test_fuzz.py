@@ -26,11 +26,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:Unverifi
 
 FEW, MANY = 1, 8  # examples for each operation and mode
 GROUPS = (
-    "api/v1", "apis/admissionregistration.k8s.io/v1", "apis/apiregistration.k8s.io/v1", "apis/apps/v1",
-    "apis/autoscaling/v2", "apis/batch/v1", "apis/certificates.k8s.io/v1", "apis/coordination.k8s.io/v1",
-    "apis/discovery.k8s.io/v1", "apis/events.k8s.io/v1", "apis/flowcontrol.apiserver.k8s.io/v1",
-    "apis/networking.k8s.io/v1", "apis/node.k8s.io/v1", "apis/policy/v1", "apis/rbac.authorization.k8s.io/v1",
-    "apis/resource.k8s.io/v1", "apis/scheduling.k8s.io/v1", "apis/storage.k8s.io/v1",
+    "api/v1", "apis/admissionregistration.k8s.io/v1", "apis/apiextensions.k8s.io/v1", "apis/apiregistration.k8s.io/v1",
+    "apis/apps/v1", "apis/autoscaling/v2", "apis/batch/v1", "apis/certificates.k8s.io/v1",
+    "apis/coordination.k8s.io/v1", "apis/discovery.k8s.io/v1", "apis/events.k8s.io/v1",
+    "apis/flowcontrol.apiserver.k8s.io/v1", "apis/networking.k8s.io/v1", "apis/node.k8s.io/v1", "apis/policy/v1",
+    "apis/rbac.authorization.k8s.io/v1", "apis/resource.k8s.io/v1", "apis/scheduling.k8s.io/v1",
+    "apis/storage.k8s.io/v1",
 )  # fmt: skip
 BROKEN = "Internal error occurred: see the log of the service"
 METHODS = ("get", "put", "post", "patch", "delete")

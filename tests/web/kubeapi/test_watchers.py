@@ -42,14 +42,15 @@ async def test_watcher_that_reads_is_never_cut_off() -> None:
 def test_event_is_written_once_for_all_who_watch_in_the_same_form(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
 
-    def noted(stored: Any, manifest: Any, form: Form, include: str, now: int) -> Any:
+    def noted(stored: Any, manifest: Any, form: Form, at: Any, custom: Any) -> Any:
         written.append(form.shape)
         return manifest
 
     monkeypatch.setattr(watching, "object_in", noted)
     found = route("/api/v1/pods")
     forms = (Form(), Form(), Form(shape="PartialObjectMetadata"))
-    begun = [SimpleNamespace(route=found, form=form, include="Metadata") for form in forms]
+    watch = SimpleNamespace(shown=None)
+    begun = [SimpleNamespace(route=found, form=form, include="Metadata", watch=watch) for form in forms]
     event = WatchEvent("ADDED", {"kind": "Pod", "metadata": {"name": "p", "resourceVersion": "7"}})
     encoded: dict[tuple[Any, ...], bytes] = {}
     lines = [_Writer(one).write([event], encoded, 0) for one in begun]  # type: ignore[arg-type]
