@@ -55,6 +55,7 @@ _ESCAPED_NUL = rb"\u0000"
 # A name which every rule for names allows.
 _PLAIN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
+_PLACE_OF_CUSTOM = 20  # behind the definitions
 _ALIKE_KEPT = 1_000  # templates of one import, each with what its pods become
 _PHASES = tuple(PodPhase.values)
 
@@ -165,8 +166,8 @@ def is_freely_named(kind: str) -> bool:
 
 
 def put_order(kind: str) -> int:
-    """Objects are put in this order: what admission looks up first, nodes before pods."""
-    return KINDS[kind].place
+    """Objects are put in this order: what admission looks up first, kinds before their objects, nodes before pods."""
+    return KINDS[kind].place if kind in KINDS else _PLACE_OF_CUSTOM
 
 
 def storage_problem(manifest: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from kschedweb.cluster import adapters
 from kschedweb.cluster.changes import Written
 from kschedweb.common.bulk import copy_rows, execute, json_text, read_rows
 from kschedweb.common.packing import kept_json, unpacked
+from scheduler_core.api.custom import is_custom
 from scheduler_core.apiserver.requests import ObjectKey
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -169,6 +170,13 @@ def stored_of_kinds(cluster_id: int, kinds: Collection[str], namespace: str = ""
             where, values = f"{where} AND namespace = %s", [*values, namespace]
         found += _stored(kind, cluster_id, where, values, locked=False)
     return found
+
+
+def custom_kinds(cluster_id: int) -> list[str]:
+    """The kinds of the cluster's own of which something is stored."""
+    (of_objects,) = (table for kind, table in _TABLES.items() if "kind" in table.columns)
+    rows = read_rows(f"SELECT DISTINCT kind FROM {of_objects.name} WHERE cluster_id = %s", [cluster_id])
+    return sorted(kind for (kind,) in rows if is_custom(kind))
 
 
 def keys_of_kind(cluster_id: int, kind: str, namespace: str = "") -> list[tuple[str, str]]:

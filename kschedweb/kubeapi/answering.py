@@ -138,7 +138,7 @@ def _existing(cluster_id: int) -> Iterator[None]:
 def read(request: Request, who: Principal) -> Asked | Answer:
     """What a request asks, or the answer of what is no object; RefusedError. Blocking."""
     found = route_of(request, who)
-    groups = () if found is not None else {each.group for each in served(who.cluster_id)}
+    groups = () if found is not None else {each.group for each in served(request, who)}
     return _asked(request, found, groups, who)
 
 

@@ -32,7 +32,7 @@ from kschedweb.common.connections import give_back
 from kschedweb.kubeapi import access, answering, discovery, openapi_v2, openapi_v3, reviews, watching
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
-from kschedweb.kubeapi.defined import may_be_object, served
+from kschedweb.kubeapi.defined import may_be_object, may_tell_of_kinds, served
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
 from kschedweb.kubeapi.together import WAIT_SECONDS, Together
 from kschedweb.live.guard import Guard, Watcher
@@ -116,7 +116,7 @@ class KubeApi:
                 request.body = await _body(scope, receive)
             if _is_write(request, who):
                 answer = await share.together.answer(request, who, functools.partial(self._work, share))
-            elif request.at is not None and may_be_object(request.path):
+            elif request.at is not None and (may_be_object(request.path) or may_tell_of_kinds(request.path)):
                 async with _acquired(self._past, _BUSY_PAST):
                     answer = await self._work(share, _answered, request, who)
             else:
@@ -244,7 +244,7 @@ def _answered(request: Request, who: Principal) -> Answer | Begun:
         if request.method != "GET":
             raise RefusedError(Status(405, "MethodNotAllowed", _METHOD, is_generic=True))
         return Answer(200, discovery.VERSION)
-    defined = functools.cache(lambda: served(who.cluster_id))
+    defined = functools.cache(functools.partial(served, request, who))
     for documents in (discovery.answer, openapi_v3.answer, openapi_v2.answer):
         found = documents(request, defined)
         if found is not None:

@@ -20,11 +20,10 @@ from kschedweb.kubeapi.protobuf import read_object
 from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
 from scheduler_core.apiserver.bodies import Body, read_json, unreadable
-from scheduler_core.apiserver.go_json import problem_of
+from scheduler_core.apiserver.go_json import MOST_DEPTH, problem_of
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.typemeta import go_kind
 
-_DEPTH: Final = 200
 _SURELY_FLAT: Final = 200  # braces of a body that cannot be too deep
 _VALUES: Final = 200_000  # that a YAML body may have, aliases expanded
 _UNSUPPORTED: Final = (
@@ -166,7 +165,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         self._values += 1
         self._depth += 1
         try:
-            if self._values > _VALUES or self._depth > _DEPTH:
+            if self._values > _VALUES or self._depth > MOST_DEPTH:
                 raise ValueError("too large")
             return super().construct_object(node, True)
         finally:

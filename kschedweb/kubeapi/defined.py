@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from kschedweb.cluster.store import PostgresStore
+from kschedweb.kubeapi import past
 from kschedweb.kubeapi.access import Principal
-from kschedweb.kubeapi.exchange import Request
+from kschedweb.kubeapi.exchange import RefusedError, Request
+from scheduler_core.api.custom import DEFINITION
 from scheduler_core.apiserver.custom.definitions import Definition, Definitions
 from scheduler_core.apiserver.custom.routes import custom_route, may_be_custom
 from scheduler_core.apiserver.routes import Route, route
+
+_OF_VERSION: Final = 3  # parts of `/apis/GROUP/VERSION`
 
 
 def may_be_object(path: str) -> bool:
@@ -17,9 +22,25 @@ def may_be_object(path: str) -> bool:
     return route(path) is not None or may_be_custom(path)
 
 
-def served(cluster_id: int) -> Sequence[Definition]:
-    """The kinds that a cluster defines and serves."""
-    return list(_of(cluster_id).served()) if cluster_id else ()
+def may_tell_of_kinds(path: str) -> bool:
+    """Whether the path is one that tells which kinds there are."""
+    parts = path.strip("/").split("/")
+    return (parts[0] == "apis" and len(parts) <= _OF_VERSION) or parts[:2] == ["openapi", "v3"]
+
+
+def served(request: Request, who: Principal) -> Sequence[Definition]:
+    """The kinds that the cluster of a request defines and serves, at its moment; none where there is no such moment."""
+    if not who.cluster_id:
+        return ()
+    if request.at is None:
+        return list(_of(who.cluster_id).served())
+    try:
+        then = past.then(who.cluster_id, request, DEFINITION)
+    except RefusedError as refused:
+        if refused.status.code in (400, 410):  # whoever asks for objects is told why
+            return ()
+        raise
+    return list(Definitions(then.store).served())
 
 
 def route_of(request: Request, who: Principal) -> Route | None:

@@ -1,7 +1,7 @@
 """The API of a moment, at `/k8s/<cluster>/at/POSITION/`: the same rules over objects as they were, which are only read.
 
 Only the objects are made again, so no engine is needed: what cannot be replayed, such as a mirror, can be read all the
-same. What does not depend on objects (versions, discovery, OpenAPI, reviews) is answered whatever the position.
+same. What does not depend on objects (versions, built-in kinds, reviews) is answered whatever the position.
 """
 
 from __future__ import annotations

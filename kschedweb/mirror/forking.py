@@ -64,6 +64,6 @@ def _write(cluster_id: int, file: BinaryIO) -> Cluster:
 
 
 def _texts(cluster_id: int) -> Iterator[bytes]:
-    for kind in KINDS:
+    for kind in (*KINDS, *state.custom_kinds(cluster_id)):
         for row in state.stored_of_kinds(cluster_id, [kind]):
             yield orjson.dumps(row.manifest)

@@ -19,6 +19,7 @@ from kschedweb.rest.answers import Created
 from kschedweb.rest.past import StandingView
 from kschedweb.scheduling.past.standing import Standing
 from kschedweb.views import given
+from scheduler_core.api.custom import is_custom
 from scheduler_core.api.times import moment_of
 
 
@@ -113,5 +114,5 @@ def _check_kind(kind: str) -> None:
     """ValidationError for a kind that there is not, ForbiddenError for one that is not shown."""
     if kind in CONFIDENTIAL_KINDS:
         raise ForbiddenError(f"objects of the kind {kind} are confidential", kind=kind)
-    if not version_of(kind):
+    if not version_of(kind) and not is_custom(kind):
         raise ValidationError({"kind": [f"no kind is called {kind}"]})

@@ -31,6 +31,7 @@ _DEMANDED: Final = frozenset(
 _NOT_COUNTED: Final = frozenset({"Event"})
 _CHANGE_COUNTS: Final = frozenset({"Service", "PersistentVolumeClaim", "ResourceClaim"})
 _ZERO: Final = Quantity.of(0)
+_ONE: Final = Quantity.of(1)
 
 
 def counts_creation(kind: str) -> bool:
@@ -72,22 +73,33 @@ def charged(quotas: Sequence[Manifest], new: Manifest, old: Manifest | None, sub
     return changed
 
 
+def charged_one(quotas: Sequence[Manifest], name: str) -> list[Manifest]:
+    """The same of an object that counts under this name alone: scopes select none such."""
+    found = [quota for quota in sorted(quotas, key=_name) if name in _hard(quota) and not _scopes(quota)]
+    for quota in found:
+        _know(quota, [name])
+    charges = (_charge(quota, {name: _ONE}) for quota in found)
+    return [charge for charge in charges if charge is not None]
+
+
 def counted_kinds(quota: Manifest) -> list[str]:
     """The kinds whose objects a quota counts by what its spec limits."""
     hard = quota["spec"].get("hard") or {}
     return [kind for kind, cls in CLASSES.items() if cls.namespaced and names_for(kind, hard)]
 
 
-def counted(quota: Manifest, objects: Iterable[Manifest]) -> Manifest:
+def counted(quota: Manifest, objects: Iterable[Manifest], counts: Mapping[str, int] | None = None) -> Manifest:
     """The quota with what it limits, and how much of that the objects of its namespace use, in its status.
 
-    It is the very quota when that is there already.
+    It is the very quota when that is there already. `counts`: of objects of kinds that the cluster defines, by the
+    names under which they count.
     """
     hard = quota["spec"].get("hard") or {}
     status = quota.get("status") or {}
     used = {name: parse(text) for name, text in (status.get("used") or {}).items() if name in hard}
     used |= {name: _ZERO for kind in counted_kinds(quota) for name in names_for(kind, hard)}
     scopes = _scopes(quota)
+    used |= {name: Quantity.of(0 if scopes else number) for name, number in (counts or {}).items()}
     for manifest in objects:
         if all(is_in_scope(scope, manifest) for scope in scopes):
             for name, quantity in usage_of(manifest).items():
@@ -135,7 +147,13 @@ def _demand(quota: Manifest, manifest: Manifest) -> None:
         if missing:
             told = [f"{resource} for: {','.join(sorted(names))}" for resource, names in sorted(missing.items())]
             raise refused("", f"failed quota: {name}: must specify {'; '.join(told)}")
+    _know(quota, limited)
+
+
+def _know(quota: Manifest, limited: Sequence[str]) -> None:
+    """Its controller has to have counted what it limits."""
     if any(resource not in (quota["status"].get("used") or {}) for resource in limited):
+        name = quota["metadata"]["name"]
         raise refused("", f"status unknown for quota: {name}, resources: {','.join(sorted(limited))}")
 
 

@@ -5,8 +5,11 @@ Source: go 1.24, src/encoding/json/scanner.go (the states of the scanner and its
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+MOST_DEPTH: Final = 200  # of what is read; Go's decoder has 10,000, and what is stored is written by one that has 254
+_TOO_DEEP: Final = "exceeded max depth"
 _SPACE: Final = " \t\r\n"
 _END: Final = "unexpected end of JSON input"
 _ESCAPES: Final = {'"', "\\", "/", "b", "f", "n", "r", "t"}
@@ -24,23 +27,34 @@ def problem_of(text: str) -> str:
         scanner.end()
     except SyntaxProblem as problem:
         return str(problem)
-    except RecursionError:
-        return "exceeded max depth"
     return ""
+
+
+def depth(value: Any) -> int:
+    """How many maps and lists are inside of one another."""
+    found, held = 0, [value] if isinstance(value, (Mapping, list)) else []
+    while held:
+        found += 1
+        below = (each for one in held for each in (one.values() if isinstance(one, Mapping) else one))
+        held = [each for each in below if isinstance(each, (Mapping, list))]
+    return found
 
 
 class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._depth = 0
 
     def value(self) -> None:
         self._space()
         char = self._char()
-        if char == "{":
-            self._object()
-        elif char == "[":
-            self._array()
+        if char in ("{", "["):
+            self._depth += 1
+            if self._depth > MOST_DEPTH:
+                raise SyntaxProblem(_TOO_DEEP)
+            (self._object if char == "{" else self._array)()
+            self._depth -= 1
         elif char == '"':
             self._string()
         elif char == "-" or char.isascii() and char.isdigit():

@@ -141,6 +141,7 @@ _ROWS: Final[dict[str, Kind]] = {
         has_status=name in _WITH_STATUS,
         needs_version=name in _NEEDING_VERSION,
         made_by_update=name in _MADE_BY_UPDATE,
+        place=5 if name == DEFINITION else 10,
     )
     for name, cls in KEPT.items()
 }

@@ -13,6 +13,7 @@ from typing import Any
 import jsonpatch
 
 from scheduler_core.api.schema import json_text
+from scheduler_core.apiserver.go_json import MOST_DEPTH, depth
 from scheduler_core.apiserver.ownership.managers import decoded, encode
 from scheduler_core.apiserver.requests import Patch, PatchType
 from scheduler_core.apiserver.strategic import PatchError, manifest_type, strategically_merged
@@ -65,6 +66,8 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
         result: dict[str, Any] = jsonpatch.apply_patch(manifest, body)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
         raise PatchError(422, "the server rejected our request due to an error in our request") from error
+    if depth(result) > MOST_DEPTH:  # a body is not so deep, but many after one another may make an object so
+        raise PatchError(400, "exceeded max depth")
     return result
 
 

@@ -12,10 +12,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from scheduler_core.admission.optional import DEFAULT_PLUGINS
-from scheduler_core.admission.quotas import charged, counted, counted_kinds, counts_change, counts_creation
 from scheduler_core.api.custom import DEFINITION, is_custom, stored_kind
 from scheduler_core.api.manifests import decode
-from scheduler_core.apiserver import answers, applying, deletions, pods, verbs
+from scheduler_core.apiserver import answers, applying, deletions, pods, quotas, verbs
 from scheduler_core.apiserver.addresses import Addresses
 from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
@@ -41,7 +40,7 @@ from scheduler_core.apiserver.requests import (
 )
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
 from scheduler_core.apiserver.warnings import object_warnings
-from scheduler_core.errors import AdmissionError, ManifestError
+from scheduler_core.errors import ManifestError
 
 Answer = Outcome | Refused
 AnyStore = TypeVar("AnyStore", bound=Store)
@@ -102,9 +101,9 @@ class ApiServer(Generic[AnyStore]):
         asking = [request for request in requests if isinstance(request, Evict) and request.asks_budgets]
         for namespace in dict.fromkeys(request.key.namespace for request in asking):
             keys += map(key_of, self.store.list("PodDisruptionBudget", namespace=namespace))
-        quotas = self._quotas([each for each in named if not isinstance(each, Refused)])
-        for namespace in quotas:
-            keys += quotas[namespace]
+        asked = quotas.concerned(self.store, [each for each in named if not isinstance(each, Refused)])
+        for of_namespace in asked.values():
+            keys += of_namespace
         objects: dict[ObjectKey, Stored | None] = dict(self.store.lock(dict.fromkeys(keys)))
         admission = Admission.of_store(
             self.store, self._new_uid, is_simulated=self._is_simulated, plugins=self._plugins
@@ -125,13 +124,14 @@ class ApiServer(Generic[AnyStore]):
             if self._node and isinstance(answer, Outcome):
                 answer = restriction(self._node, each[0], each[2], objects.get(each[2]), answer) or answer
             if isinstance(answer, Outcome):
-                known = (objects.get(key) for key in quotas.get(each[2].namespace, ()))
+                known = (objects.get(key) for key in asked.get(each[2].namespace, ()))
                 here = [quota for quota in known if quota is not None]
                 namesake = objects.get(each[2])
                 is_new = isinstance(each[0], Create)
-                answer = _charged(answer, here, None if is_new else namesake, each[0])
+                of = _kind_of(each[2], customs)
+                answer = quotas.charged(answer, here, None if is_new else namesake, each[0], of)
                 if is_new and namesake is not None and isinstance(answer, Outcome):  # quotas are asked first
-                    answer = answers.already_exists(each[2], namesake, _kind_of(each[2], customs))
+                    answer = answers.already_exists(each[2], namesake, of)
             if isinstance(answer, Outcome):
                 told = (*_warnings(answer, objects.get(each[2]), each[0]), *admission.warnings)
                 if told and not _is_scaling(each[0]):
@@ -186,33 +186,9 @@ class ApiServer(Generic[AnyStore]):
             case ReportStatus():
                 return pods.report_status(stored, request)
             case CountQuota():
-                return self._counted(objects, request)
+                return quotas.counted(self.store, objects, request, customs)
             case WriteClaim():
                 return write_claim(stored, request, admission, now)
-
-    def _counted(self, objects: dict[ObjectKey, Stored | None], request: CountQuota) -> Answer:
-        """The quota with what its namespace uses, after the requests before this one."""
-        quota = objects.get(request.key)
-        if quota is None or (request.uid and request.uid != quota["metadata"]["uid"]):
-            return answers.not_found(request.key)
-        kinds, namespace = counted_kinds(quota), request.key.namespace
-        listed = self.store.list(*kinds, namespace=namespace) if kinds else ()
-        there: dict[ObjectKey, Stored | None] = {key_of(one): one for one in listed}
-        there |= {key: one for key, one in objects.items() if key.kind in kinds and key.namespace == namespace}
-        new = counted(quota, [one for one in there.values() if one is not None])
-        return Outcome((ObjectChange(Operation.UPDATED, new),) if new is not quota else (), new)
-
-    def _quotas(self, named: Sequence[tuple[Request, str, ObjectKey]]) -> dict[str, list[ObjectKey]]:
-        """The quotas by namespace of everything that may take more of them."""
-        namespaces = {key.namespace for request, _, key in named if _counts(request, key)}
-        if not namespaces:
-            return {}
-        only = next(iter(namespaces)) if len(namespaces) == 1 else ""
-        found: dict[str, list[ObjectKey]] = {}
-        for quota in map(key_of, self.store.list("ResourceQuota", namespace=only)):
-            if quota.namespace in namespaces:
-                found.setdefault(quota.namespace, []).append(quota)
-        return found
 
     def _made(self, named: tuple[Request, str, ObjectKey], admission: Admission, now: int) -> Answer:
         """An update that creates what is not there, unless it says that something was."""
@@ -305,29 +281,6 @@ def _budgets(objects: dict[ObjectKey, Stored | None], pod: ObjectKey) -> list[St
     """The budgets of the pod's namespace, as requests before this one left them."""
     found = (one for key, one in objects.items() if (key.kind, key.namespace) == ("PodDisruptionBudget", pod.namespace))
     return [one for one in found if one is not None]
-
-
-def _counts(request: Request, key: ObjectKey) -> bool:
-    """Whether quotas may count what the request does; patches of metadata alone are the scheduler's, and many."""
-    if isinstance(request, Create) or (isinstance(request, Apply) and not request.subresource):
-        return bool(key.namespace) and not is_custom(key.kind) and counts_creation(key.kind)
-    if isinstance(request, Patch) and isinstance(request.body, Mapping) and "spec" not in request.body:
-        return False
-    return isinstance(request, (Update, Patch, Apply)) and counts_change(key.kind, request.subresource)
-
-
-def _charged(outcome: Outcome, quotas: Sequence[Stored], old: Stored | None, request: Request) -> Answer:
-    """The outcome, with what it takes of quotas before it; or the refusal of one that would be exceeded."""
-    if not quotas or not outcome.changes or outcome.changes[-1].operation == Operation.DELETED:
-        return outcome
-    new = outcome.changes[-1].manifest
-    subresource = request.subresource if isinstance(request, (Update, Patch, Apply)) else ""
-    try:
-        changed = charged(quotas, new, old, subresource)
-    except AdmissionError as error:
-        return answers.invalid(key_of(new), error)
-    first = tuple(ObjectChange(Operation.UPDATED, quota) for quota in changed)
-    return msgspec.structs.replace(outcome, changes=(*first, *outcome.changes))
 
 
 def _warnings(outcome: Outcome, old: Stored | None, request: Request) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from scheduler_core.api.custom import DEFINITION
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.records import ResourceQuota
 from scheduler_core.apiserver.requests import CountQuota, ObjectKey, Request
@@ -45,6 +46,9 @@ class QuotaController(PodReader):
             elif isinstance(change, ObjectPut):
                 if isinstance(change.obj, ResourceQuota):
                     self._put_quota(change.obj, new)
+                elif change.obj.kind == DEFINITION:
+                    for namespace in self._quotas:  # they may limit objects of that kind
+                        self._touch(namespace, now)
                 elif change.obj.namespace in self._quotas:
                     self._touch(change.obj.namespace, now)
             elif isinstance(change, ObjectDeleted):

@@ -6,6 +6,7 @@ import secrets
 from kschedweb.cluster import adapters
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.state import Key
+from scheduler_core.api.custom import parts_of
 
 DEFAULT_NAMESPACE = "default"
 _FORMS = (
@@ -29,7 +30,7 @@ def resource_version(item: Item) -> int:
     return int(text) if isinstance(text, str) and re.fullmatch("[0-9]{1,19}", text) else 0
 
 
-def identify(item: Item) -> tuple[Key, str]:
+def identify(item: Item, *, namespaced: bool) -> tuple[Key, str]:
     """Make the manifest's identity complete, drop what only its former store knew; its key and uid."""
     metadata = item.manifest.get("metadata")
     if not isinstance(metadata, dict):
@@ -45,7 +46,7 @@ def identify(item: Item) -> tuple[Key, str]:
             raise adapters.ManifestError("metadata.name", "is required")
         # Named here already: duplicates and namesakes are found by name before anything is admitted.
         metadata["name"] = metadata["generateName"] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
-    if adapters.is_namespaced(item.kind):
+    if namespaced:
         metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     else:
         metadata.pop("namespace", None)
@@ -56,7 +57,8 @@ def identify(item: Item) -> tuple[Key, str]:
             form, what = _FREE_NAME
         if name in metadata and not form.fullmatch(metadata[name]):
             raise adapters.ManifestError(f"metadata.{name}", f"expected {what}, got {metadata[name][:80]!r}")
-    item.manifest = {**item.manifest, "apiVersion": item.api_version, "kind": item.kind, "metadata": metadata}
+    said = {"apiVersion": item.api_version, "kind": parts_of(item.kind)[0], "metadata": metadata}
+    item.manifest = {**item.manifest, **said}
     if problem := adapters.storage_problem(item.manifest):
         raise adapters.ManifestError("", problem)
     return (item.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid", "")

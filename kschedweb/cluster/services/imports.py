@@ -27,7 +27,8 @@ from kschedweb.cluster.intake.openb import GPU_MILLI
 from kschedweb.cluster.models import Import, ImportPiece
 from kschedweb.cluster.services import left_out
 from kschedweb.cluster.services.clusters import lifecycle_mode_set
-from kschedweb.cluster.services.objects import AUTO, PutOptions, PutReport, objects_put_in_transaction
+from kschedweb.cluster.services.given import AUTO
+from kschedweb.cluster.services.objects import PutOptions, PutReport, objects_put_in_transaction
 from kschedweb.common import bulk, wake
 from kschedweb.common.connections import give_back
 from kschedweb.common.errors import ApplicationError, InvalidError

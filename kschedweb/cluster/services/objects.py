@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import orjson
 from django.db import IntegrityError, transaction
@@ -27,27 +26,24 @@ from kschedweb.cluster.changes import ChangeEntry, changes_commit
 from kschedweb.cluster.choices import Operation
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place, Refusals, UploadInvalidError
-from kschedweb.cluster.services import identity, left_out
+from kschedweb.cluster.services import given, identity, left_out
+from kschedweb.cluster.services.customs import Customs
 from kschedweb.cluster.state import Draft, Key, Rewrite, Stored
 from kschedweb.common import wake
 from kschedweb.common.errors import ConflictError
 from kschedweb.common.packing import kept_json
+from scheduler_core.api.custom import DEFINITION, is_custom
 from scheduler_core.api.times import microseconds, time_text
 
-AUTO, ALWAYS, NEVER = "auto", "always", "never"
 # More objects than this are matched against the whole cluster instead of by name.
 _MATCH_BY_NAME = 500
-# Where the scheduler and the volume controller put an object.
-_PLACES = {"Pod": "nodeName", "PersistentVolumeClaim": "volumeName", "PersistentVolume": "claimRef"}
-# What the API server alone writes into metadata.
-_COUNTED = ("generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 @dataclass(frozen=True, slots=True)
 class PutOptions:
     """`replace` deletes what is not named; `partial` passes over refused objects; `create` refuses existing ones."""
 
-    admission: str = AUTO
+    admission: str = given.AUTO
     replace: bool = False
     partial: bool = False
     create: bool = False
@@ -108,8 +104,9 @@ def objects_put_in_transaction(
     caller's own tables. Empties the items. `refused`: what could not be read of the upload they came with.
     """
     report = PutReport(refused=refused or Refusals())
-    understood = _understood(items, report)
-    prepared = _prepared(understood, options, report)
+    customs = Customs(cluster_id, items, choice=options.admission, is_alone=options.replace, now=now)
+    understood = _understood(items, customs, report)
+    prepared = _prepared(understood, customs, options, report)
     there = _Existing(_existing(cluster_id, prepared, options))
     admission = adapters.Admission(row.manifest for row in there.rows if row.kind in adapters.ADMISSION_KINDS)
     if any(item.kind == "Service" for item in prepared):
@@ -119,7 +116,7 @@ def objects_put_in_transaction(
     for item in prepared:
         admission.allocate = allocate
         try:
-            _place_one(item, there, admission, options, report, plan, actor, now)
+            _place_one(item, there, admission, customs, options, report, plan, actor, now)
         except adapters.REFUSALS as error:
             _refuse(item, error.path, error.detail, options, report)
         except ConflictError as error:
@@ -137,11 +134,15 @@ def objects_put_in_transaction(
     return report
 
 
-def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
-    """The objects of kinds the scheduler reads, those that others depend on first; the rest is counted."""
+def _understood(items: Sequence[Item], customs: Customs, report: PutReport) -> list[Item]:
+    """The objects of kinds that are read or defined, those that others depend on first; the rest is counted."""
     found: list[Item] = []
     for item in items:
-        if adapters.why_left_out(item.api_version, item.kind) is None:
+        why = adapters.why_left_out(item.api_version, item.kind)
+        if why is None:
+            found.append(item)
+        elif why is adapters.LeftOut.UNKNOWN_KIND and (kind := customs.kind_of(item)):
+            item.kind = kind
             found.append(item)
         else:
             key = (item.api_version, item.kind)
@@ -157,7 +158,7 @@ def _understood(items: Sequence[Item], report: PutReport) -> list[Item]:
     return sorted(found, key=lambda item: adapters.put_order(item.kind))
 
 
-def _prepared(items: Iterable[Item], options: PutOptions, report: PutReport) -> list[Item]:
+def _prepared(items: Iterable[Item], customs: Customs, options: PutOptions, report: PutReport) -> list[Item]:
     """Items with sound identities: a name, a namespace where there is one, nothing twice."""
     prepared: list[Item] = []
     seen: dict[Key, _Seen] = {}
@@ -165,7 +166,7 @@ def _prepared(items: Iterable[Item], options: PutOptions, report: PutReport) -> 
     for item in items:
         version = identity.resource_version(item)
         try:
-            key, uid = identity.identify(item)
+            key, uid = identity.identify(item, namespaced=customs.is_namespaced(item))
         except adapters.ManifestError as error:
             _refuse(item, error.path, error.detail, options, report)
             continue
@@ -251,18 +252,15 @@ def _place_one(
     item: Item,
     there: _Existing,
     admission: adapters.Admission,
+    customs: Customs,
     options: PutOptions,
     report: PutReport,
     plan: _Plan,
     actor: str,
     now: int,
 ) -> None:
+    admit = given.is_admitted(item, options.admission)
     metadata = item.manifest["metadata"]
-    from_cluster = bool(metadata.get("uid")) and bool(metadata.get("creationTimestamp"))
-    admit = options.admission == ALWAYS or (options.admission == AUTO and not from_cluster)
-    if options.admission == ALWAYS:
-        _forget_origin(item)
-        metadata = item.manifest["metadata"]
     key: Key = (item.kind, metadata.get("namespace", ""), metadata["name"])
     namesake, twin = there.match(key, metadata.get("uid", ""))
     if options.create and namesake is not None:
@@ -272,6 +270,9 @@ def _place_one(
     metadata["uid"] = metadata.get("uid") or old.get("uid") or str(uuid.uuid4())
     if admit and item.kind == "Pod" and namesake is None:
         new = _new_pod(item, admission, now)
+    elif is_custom(item.kind):
+        manifest = customs.made(item, None if has_own_uid else namesake, is_admitted=admit)
+        new = state.draft(item.kind, manifest, adapters.decode(manifest, kind=item.kind))
     else:
         if admit:
             created_at = microseconds(datetime.fromisoformat(old["creationTimestamp"])) if old else now
@@ -282,7 +283,9 @@ def _place_one(
             metadata.setdefault("creationTimestamp", time_text(now))
             manifest = admission.check(item.manifest)
         if namesake is not None and not has_own_uid:
-            manifest = _laid_over(manifest, item.manifest, namesake, admission, now)
+            manifest = given.laid_over(manifest, item.manifest, namesake, admission, now)
+        if item.kind == DEFINITION:
+            manifest = customs.defined(manifest, is_admitted=admit)
         obj = adapters.decode(manifest)
         admission.remember(obj)
         new = state.draft(item.kind, manifest, obj)
@@ -326,48 +329,6 @@ def _settle(new: Draft, namesake: Stored | None, twin: Stored | None, there: _Ex
     plan.deletes.append(namesake)
     plan.entries += [_entry(namesake, Operation.DELETED, actor), _entry(new, Operation.CREATED, actor, new)]
     return "updated"
-
-
-def _laid_over(
-    manifest: dict[str, Any], given: dict[str, Any], old: Stored, admission: adapters.Admission, now: int
-) -> dict[str, Any]:
-    """A manifest written by hand, as an update of what the cluster already has under this name.
-
-    `manifest` is what creating it would store, `given` what was sent. What others write into an object and nobody
-    writes by hand stays; a pod that cannot become so is replaced and scheduled anew.
-    """
-    before = old.manifest
-    metadata, spec = dict(manifest["metadata"]), dict(manifest.get("spec") or {})
-    for name in ("finalizers", "ownerReferences"):
-        if name in before["metadata"]:
-            metadata.setdefault(name, before["metadata"][name])
-    place = _PLACES.get(old.kind)
-    if place is not None and place in before.get("spec", {}):
-        spec.setdefault(place, before["spec"][place])
-    wanted = {**manifest, "metadata": metadata, **({"spec": spec} if "spec" in manifest else {})}
-    kept = {name: before["metadata"][name] for name in _COUNTED if name in before["metadata"]}
-    if "status" not in given or old.kind == "Pod":
-        same = {**wanted, "metadata": {**metadata, **kept}, "status": before.get("status")}
-        if same == {**before, "status": before.get("status")}:
-            return before
-    try:
-        changed = admission.update(before, wanted, now)
-    except adapters.AdmissionError:
-        if old.kind != "Pod":
-            raise
-        anew = {"uid": str(uuid.uuid4()), "creationTimestamp": time_text(now)}
-        return {**manifest, "metadata": {**manifest["metadata"], **anew}}
-    if old.kind == "Pod" or not given.get("status"):
-        return changed
-    status = {**(manifest.get("status") or {}), **given["status"]}
-    return admission.update(changed, {**changed, "status": status}, now, "status")
-
-
-def _forget_origin(item: Item) -> None:
-    """What a creation may not bring along."""
-    dropped = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-    metadata = {key: value for key, value in item.manifest["metadata"].items() if key not in dropped}
-    item.manifest = {**item.manifest, "metadata": metadata}
 
 
 def _delete_rest(there: _Existing, report: PutReport, plan: _Plan, actor: str) -> None:

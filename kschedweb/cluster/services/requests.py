@@ -24,6 +24,7 @@ from kschedweb.common.errors import (
     TooManyError,
     UnsupportedError,
 )
+from scheduler_core.api.custom import is_custom
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.kinds import KINDS
@@ -86,7 +87,7 @@ def object_delete(
     grace_seconds: int | None = None,
 ) -> bool:
     """Delete an object, as kubectl does; whether it is gone already. NotFoundError, ConflictError for another uid."""
-    if kind not in KINDS:
+    if kind not in KINDS and not is_custom(kind):
         raise NotFoundError(f"{kind} is not understood", kind=kind)
     request = Delete(ObjectKey(kind, namespace, name), grace_seconds, Propagation.BACKGROUND, uid)
     outcome = _carry_out(cluster_id, request, actor)

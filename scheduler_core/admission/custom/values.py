@@ -168,6 +168,10 @@ def _multiple(validator: Any, factor: float, value: Any, schema: Schema) -> _Fou
         yield ValidationError("")
 
 
+def _unasked(validator: Any, wanted: Any, value: Any, schema: Schema) -> _Found:
+    return iter(())
+
+
 _Validator: Final = extend(
     Draft4Validator,
     {
@@ -175,7 +179,7 @@ _Validator: Final = extend(
         "required": _required,
         "allOf": _all_of, "anyOf": _any_of, "oneOf": _one_of, "not": _not, "properties": _fields,
         "additionalProperties": _other_fields, "multipleOf": _multiple,
-        **dict.fromkeys(("dependencies", "patternProperties", "additionalItems", "$ref", "uniqueItems")),
+        **dict.fromkeys(("dependencies", "patternProperties", "additionalItems", "$ref", "uniqueItems"), _unasked),
     },
 )  # fmt: skip
 

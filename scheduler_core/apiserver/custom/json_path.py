@@ -16,18 +16,38 @@ _SLICE: Final = re.compile(r"\[\s*+(-?\d*+)\s*+(?:(:)\s*+(-?\d*+)\s*+(?::\s*+(-?
 _FILTER: Final = re.compile(r"\[\?\(\s*+@([^()]*+)\)\]")
 _OPERATOR: Final = re.compile(r"[=!]=|[<>]=?")
 _ESCAPED: Final = re.compile(r"\\(.)")
-Step = Callable[[Any], Iterator[Any]]
+_MOST: Final = 5_000  # values on the way along one path: each `..` may come by all of them again
 
 
 class PathError(ValueError):
-    """The text is no path."""
+    """The text is no path, or one that leads by too many values."""
+
+
+class _Budget:
+    """How many values may still be come by."""
+
+    def __init__(self) -> None:
+        self._left = _MOST
+
+    def spent(self, value: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise PathError("too many values")
+        return value
+
+
+Step = Callable[[Any, _Budget], Iterator[Any]]
 
 
 def found(value: Any, path: str) -> list[Any]:
     """The values at the path, nothing where there are none. PathError."""
+    return _found(value, path, _Budget())
+
+
+def _found(value: Any, path: str, budget: _Budget) -> list[Any]:
     values = [value]
     for step in _steps(path):
-        values = [each for held in values for each in step(held)]
+        values = [budget.spent(each) for held in values for each in step(held, budget)]
     return values
 
 
@@ -37,7 +57,7 @@ def _steps(path: str) -> tuple[Step, ...]:
     at = 0
     while at < len(path):
         if path.startswith("..", at):
-            steps.append(_everything_below)
+            steps.append(lambda value, budget: _everything_below(value))
             at += 1
             continue
         if path == ".":
@@ -62,7 +82,7 @@ def _of_quoted(match: re.Match[str]) -> Step:
 
 
 def _field(name: str) -> Step:
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, budget: _Budget) -> Iterator[Any]:
         if name == "*":
             yield from _items(value)
         elif isinstance(value, Mapping) and name in value:
@@ -72,7 +92,7 @@ def _field(name: str) -> Step:
 
 
 def _of_items(match: re.Match[str]) -> Step:
-    return _items
+    return lambda value, budget: _items(value)
 
 
 def _items(value: Any) -> Iterator[Any]:
@@ -86,18 +106,19 @@ def _of_slice(match: re.Match[str]) -> Step:
     begin, is_range, end, step_text = match.groups()
     if not is_range and not begin:
         raise PathError("an index is missing")
+    try:
+        first, last, width = (int(text) if text else None for text in (begin, end, step_text))
+    except ValueError:  # of too many digits
+        raise PathError("an index is too long") from None
 
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, budget: _Budget) -> Iterator[Any]:
         if not isinstance(value, list):
             return
         if not is_range:
-            index = int(begin)
-            if -len(value) <= index < len(value):
-                yield value[index]
-            return
-        width = int(step_text) if step_text else 1
-        if width > 0:
-            yield from value[int(begin) if begin else None : int(end) if end else None : width]
+            if first is not None and -len(value) <= first < len(value):
+                yield value[first]
+        elif width is None or width > 0:
+            yield from value[first:last:width]
 
     return step
 
@@ -107,14 +128,14 @@ def _of_filter(match: re.Match[str]) -> Step:
     left = match[1][: middle.start()].strip() if middle is not None else match[1].strip()
     operator, right = (middle[0], match[1][middle.end() :].strip()) if middle is not None else (None, "")
 
-    def step(value: Any) -> Iterator[Any]:
+    def step(value: Any, budget: _Budget) -> Iterator[Any]:
         for each in _items(value) if isinstance(value, list) else ():
-            ones = found(each, left)
+            ones = _found(each, left, budget)
             if operator is None:
                 if ones:
                     yield each
                 continue
-            others = found(each, right[1:]) if right.startswith("@") else [_literal(right)]
+            others = _found(each, right[1:], budget) if right.startswith("@") else [_literal(right)]
             if ones and others and _compared(ones[0], operator, others[0]):
                 yield each
 

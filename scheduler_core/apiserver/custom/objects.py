@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from scheduler_core.admission.context import Problem, invalid, required
+from scheduler_core.admission.context import Problem, invalid, refuse, required
 from scheduler_core.admission.custom import structural
 from scheduler_core.admission.custom.rules import ABSENT, Rules
 from scheduler_core.admission.custom.values import NOT_ASKED, is_blocking, repeated
@@ -18,6 +18,7 @@ from scheduler_core.admission.validation.metadata import metadata_problems, meta
 from scheduler_core.api.syntax import qualified_name_problems
 from scheduler_core.apiserver.custom.definitions import Definition, Version
 from scheduler_core.apiserver.store import Stored
+from scheduler_core.errors import ManifestError
 
 _MOST_REPLICAS: Final = 2**31 - 1
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
@@ -42,6 +43,19 @@ def view(stored: Stored, version: Version) -> Stored:
 def stored_form(manifest: Stored, definition: Definition) -> Stored:
     """The object in the version in which it is stored."""
     return {**manifest, "apiVersion": definition.stored_in.api_version}
+
+
+def accept_existing(manifest: Mapping[str, Any], definition: Definition) -> Stored:
+    """An object of a cluster as it is, without resourceVersion and managedFields. ManifestError, AdmissionError."""
+    try:
+        found, _ = structural.coerced(dict(manifest), None)
+    except structural.CoercionError as error:
+        raise ManifestError("", str(error)) from None
+    dropped = ("resourceVersion", "managedFields", "selfLink")
+    metadata = {name: each for name, each in found["metadata"].items() if name not in dropped}
+    accepted = stored_form({**found, "metadata": metadata}, definition)
+    refuse(_metadata_problems(accepted, None, definition))
+    return accepted
 
 
 def problems(new: Stored, old: Stored | None, definition: Definition, version: Version) -> list[Problem]:

@@ -7,12 +7,12 @@ Source: kubernetes v1.34.1, staging/src/k8s.io/apiextensions-apiserver/pkg/contr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from scheduler_core.api.custom import DEFINITION, is_custom
+from scheduler_core.api.custom import DEFINITION, is_custom, is_custom_group
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver import answers, deletions
 from scheduler_core.apiserver.answers import Outcome, Refused
@@ -49,6 +49,13 @@ class Customs:
                 found = None if version is None else Custom(definition, version)
             self._known[kind, api_version] = found
         return self._known[kind, api_version]
+
+    def counted_names(self, names: Collection[str]) -> dict[str, str]:
+        """The kinds by those of the names under which quotas count their objects."""
+        if not any(is_custom_group(name.removeprefix("count/").partition(".")[2]) for name in names):
+            return {}
+        found = {f"count/{each.names['plural']}.{each.group}": each for each in self.definitions.served()}
+        return {name: each.kind for name, each in found.items() if name in names and each.namespaced}
 
     def keys(self, requests: Iterable[tuple[Request, ObjectKey]]) -> Iterator[ObjectKey]:
         """What has to be locked besides: the definition of an object, and the objects of a definition that goes."""

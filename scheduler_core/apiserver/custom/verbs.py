@@ -233,8 +233,6 @@ class Custom:
         if entries:
             metadata["managedFields"] = entries
         written = stored_form({**new, "metadata": metadata}, self.definition)
-        if _is_same(written, stored, before):
-            written = stored
         written = owners.without_new_times(stored, written)
         is_deleted = "deletionTimestamp" in stored["metadata"]
         if is_deleted and not written["metadata"].get("finalizers"):
@@ -306,12 +304,6 @@ def _patched(target: Stored, request: Patch) -> Stored:
 
 def _content(manifest: Stored) -> Stored:
     return {name: each for name, each in manifest.items() if name != "metadata"}
-
-
-def _is_same(written: Stored, stored: Stored, before: Stored) -> bool:
-    """Whether nothing was written but what clients of the version see of the object anyway."""
-    seen = {**before, "apiVersion": stored["apiVersion"]}
-    return written == seen
 
 
 def _unknown(paths: Sequence[str]) -> list[str]:

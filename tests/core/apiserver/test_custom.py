@@ -298,3 +298,42 @@ def test_rules_hold_of_values_and_of_changes() -> None:
     assert problems(send(server, "PATCH", f"{DEN_PATH}/deep", {"spec": {"name": "b"}})) == [
         'spec.name: Invalid value: "object": it was a'
     ]
+
+
+def test_words_of_schemas_that_ask_nothing() -> None:
+    schema = {"type": "object", "properties": {"spec": {
+        "type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}, "uniqueItems": False,
+        "default": [1, 1]}},
+    }}}  # fmt: skip
+    server = new_server(definition(versions=[version(schema=schema)]))
+    assert made(server, DEN_PATH, den() | {"spec": {}})["spec"] == {"a": [1, 1]}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    return {"a": nested(levels - 1)} if levels else {}
+
+
+def test_objects_have_so_many_levels() -> None:
+    server = new_server()
+    made(server, RIVER_PATH, river(water=nested(190)))
+    path = f"{RIVER_PATH}/long"
+    found = send(server, "GET", path).body
+    assert send(server, "PUT", path, found).body == found
+    assert send(server, "PATCH", path, {"metadata": {"labels": {"a": "b"}}}).code == 200
+    applied = river(water={**nested(190), "b": 1})
+    assert send(server, "PATCH", path, applied, PatchType.APPLY, force="true").code == 200
+    deeper = [{"op": "add", "path": f"/water{'/a' * 190}/a", "value": nested(190)}]
+    refused = send(server, "PATCH", path, deeper, PatchType.JSON)
+    assert (refused.code, refused.body["message"]) == (400, "exceeded max depth")
+
+
+def test_definitions_have_so_many_levels() -> None:
+    schema: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    for _ in range(45):
+        schema = {"type": "object", "properties": {"a": schema}}
+    schema = {"type": "object", "properties": {"water": schema}}
+    server = new_server(definition("rivers", "River", scope="Cluster", versions=[version(schema=schema)]))
+    made(server, RIVER_PATH, river(water=nested(120)))
+    applied = river(water=nested(120))
+    assert send(server, "PATCH", f"{RIVER_PATH}/long", applied, PatchType.APPLY, force="true").code == 200
+    assert send(server, "GET", RIVER_PATH).code == 200

@@ -13,6 +13,8 @@ from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.garbage import BATCH, GarbageCollector
 from scheduler_core.model.changes import ObjectDeleted
+from tests.cases import cases
+from tests.core.apiserver.custom_samples import DENS, den
 
 NOW = 1_767_225_600_000_000
 POD_SPEC = {"containers": [{"name": "c", "image": "i"}]}
@@ -231,3 +233,49 @@ def test_only_a_dependent_in_a_circle_blocks_no_longer(cluster: Cluster) -> None
         found = cluster.store.get(ObjectKey(kind, "shop", name))
         assert found is not None
         assert [one["blockOwnerDeletion"] for one in found["metadata"]["ownerReferences"]] == [True]
+
+
+DEN = "Den.otters.example"
+
+
+@cases(
+    "propagation, pods, dens",
+    ("what is owned follows", Propagation.BACKGROUND, [], []),
+    ("or goes first", Propagation.FOREGROUND, [], []),
+    ("or stays", Propagation.ORPHAN, ["of-deep"], ["below"]),
+)
+def test_objects_of_a_kind_that_the_cluster_defines_own_and_are_owned(
+    propagation: Propagation, pods: list[str], dens: list[str]
+) -> None:
+    cluster = Cluster()
+
+    def make(manifest: dict[str, Any], name: str, owner: str = "") -> None:
+        reference = {"apiVersion": "otters.example/v1", "kind": "Den", "name": owner, "controller": True}
+        owners = [{**reference, "uid": cluster.uid(DEN, owner), "blockOwnerDeletion": True}] if owner else []
+        metadata = {"name": name, "namespace": "shop", "ownerReferences": owners}
+        (answer,) = cluster.server.carry_out([Create({**manifest, "metadata": metadata})], NOW)
+        assert isinstance(answer, Outcome), answer
+
+    cluster.server.carry_out([Create(DENS)], NOW)
+    make(den(), "deep")
+    make({"apiVersion": "v1", "kind": "Pod", "spec": POD_SPEC}, "of-deep", "deep")
+    make(den(), "below", "deep")
+    cluster.settle()
+    assert (cluster.names("Pod"), cluster.names(DEN)) == (["of-deep"], ["below", "deep"])
+    cluster.delete(DEN, "deep", propagation)
+    cluster.settle()
+    assert (cluster.names("Pod"), cluster.names(DEN)) == (pods, dens)
+
+
+def test_what_objects_own_goes_with_the_definition_of_their_kind() -> None:
+    cluster = Cluster()
+    cluster.server.carry_out([Create(DENS)], NOW)
+    made = den()
+    made["metadata"]["namespace"] = "shop"
+    cluster.server.carry_out([Create(made)], NOW)
+    owner = {"apiVersion": "otters.example/v1", "kind": "Den", "name": "deep", "uid": cluster.uid(DEN, "deep")}
+    cluster.make("Pod", "web", ownerReferences=[owner])
+    cluster.settle()
+    cluster.server.carry_out([Delete(ObjectKey("CustomResourceDefinition", "", "dens.otters.example"))], NOW)
+    cluster.settle()
+    assert cluster.names("Pod") == cluster.names(DEN) == []

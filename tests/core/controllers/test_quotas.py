@@ -15,6 +15,7 @@ from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.quotas import DELAY_US, QuotaController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+from tests.core.apiserver.custom_samples import DENS, den
 
 NOW = 1_893_456_000_000_000
 QUOTA = ObjectKey("ResourceQuota", "a", "q")
@@ -32,6 +33,10 @@ def pod(name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
 
 def quota(hard: dict[str, str], **spec: Any) -> dict[str, Any]:
     return manifest("ResourceQuota", "q", spec={"hard": hard, **spec})
+
+
+def den_in(name: str) -> dict[str, Any]:
+    return manifest("Den", name, "otters.example/v1", spec=den()["spec"])
 
 
 def put(manifest: dict[str, Any], **metadata: Any) -> Change:
@@ -134,3 +139,33 @@ def test_what_nothing_counts_keeps_what_was_written(server: ApiServer[MemoryStor
     used = {"status": {"used": {"example.com/things": "2", "pods": "5"}}}
     done(server, Patch(QUOTA, used, PatchType.MERGE, "status"))
     assert status(server)["used"] == {"example.com/things": "2", "pods": "0"}
+
+
+def test_objects_of_a_kind_that_the_cluster_defines_are_counted(server: ApiServer[MemoryStore]) -> None:
+    name = "count/dens.otters.example"
+    done(server, Create(DENS))
+    done(server, Create(den_in("a")), Create(quota({name: "2", "count/otters.other": "1"})))
+    (early,) = server.carry_out([Create(den_in("b"))], NOW)
+    assert isinstance(early, Outcome), "what nobody has counted limits nothing"
+    done(server, Delete(ObjectKey("Den.otters.example", "a", "b")))
+    assert status(server)["used"] == {name: "1"}
+    done(server, Create(den_in("b")))
+    stored = server.store.get(QUOTA)
+    assert stored is not None and stored["status"]["used"] == {name: "2"}
+    (refused,) = server.carry_out([Create(den_in("c"))], NOW)
+    assert isinstance(refused, Refused) and refused.status.code == 403
+    assert refused.status.message == (
+        'dens.otters.example "c" is forbidden: exceeded quota: q,'
+        f" requested: {name}=1, used: {name}=2, limited: {name}=2"
+    )
+    done(server, Patch(ObjectKey("Den.otters.example", "a", "b"), {"spec": {"depth": 3}}, PatchType.MERGE))
+    done(server, Delete(ObjectKey("Den.otters.example", "a", "b")))
+    assert status(server)["used"] == {name: "1"}
+
+
+def test_quotas_are_counted_when_a_kind_is_defined() -> None:
+    controller = QuotaController(ClusterOptions())
+    assert controller.step(NOW, [put(quota({"count/dens.otters.example": "1"}))]) == [COUNT]
+    defined = ObjectPut(decode({**DENS, "metadata": {**DENS["metadata"], "uid": "dens"}}))
+    assert controller.step(NOW, [defined]) == [] and controller.next_due() == NOW + DELAY_US
+    assert controller.step(NOW + DELAY_US, []) == [COUNT]

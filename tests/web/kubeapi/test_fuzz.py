@@ -7,6 +7,7 @@ the same in every run. Watches are left out: they end when their time is over.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
+from tests.core.apiserver.custom_samples import DENS, RIVERS
+from tests.core.apiserver.customs import DEFINITIONS
 from tests.waiting import HANG_SECONDS
 from tests.web.kubeapi.conftest import Served
 
@@ -53,6 +56,27 @@ def test_no_request_is_an_error_of_the_server(served: Served, group: str) -> Non
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_request_of_many_is_an_error_of_the_server(served: Served, group: str, mode: Any) -> None:
     ask_all(served, group, mode, MANY)
+
+
+@pytest.fixture
+def defined(served: Served) -> Iterator[str]:
+    """The group of kinds that the cluster defines."""
+    for each in (DENS, RIVERS):
+        made = served.ask("POST", DEFINITIONS, body=json.dumps(each).encode(), Content_Type="application/json")
+        assert made.status == 201, made.body
+    yield f"apis/{DENS['spec']['group']}/v1"
+    for each in (DENS, RIVERS):
+        assert served.ask("DELETE", f"{DEFINITIONS}/{each['metadata']['name']}").status == 200
+
+
+def test_no_request_about_kinds_of_a_cluster_is_an_error_of_the_server(served: Served, defined: str) -> None:
+    ask_all(served, defined, GenerationMode.POSITIVE, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+def test_no_request_of_many_about_kinds_of_a_cluster_is(served: Served, defined: str, mode: Any) -> None:
+    ask_all(served, defined, mode, MANY)
 
 
 def test_every_group_that_is_served_is_asked(served: Served) -> None:

@@ -1,0 +1,71 @@
+"""Kinds that a cluster defines over a connection: found as clients find kinds, and shown as they were."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.core.apiserver.custom_samples import DENS, RIVERS, den, river
+from tests.core.apiserver.customs import DEFINITIONS, DEN_PATH, RIVER_PATH
+from tests.web.kubeapi.conftest import Served
+from tests.web.kubeapi.test_past import position
+
+pytestmark = pytest.mark.django_db
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+GROUP, VERSION = "/apis/otters.example", "/apis/otters.example/v1"
+
+
+def send(served: Served, path: str, body: Mapping[str, Any]) -> None:
+    answer = served.ask("POST", path, body=json.dumps(body).encode(), Content_Type="application/json")
+    assert answer.status == 201, answer.body
+
+
+def get(served: Served, path: str, **headers: str) -> Any:
+    answer = served.ask("GET", path, **headers)
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)
+
+
+def groups(served: Served, prefix: str = "") -> list[bool]:
+    """Whether the group is in each of the lists of groups."""
+    named = [each["name"] for each in get(served, f"{prefix}/apis")["groups"]]
+    aggregated = get(served, f"{prefix}/apis", Accept=AGGREGATED)
+    assert aggregated["kind"] == "APIGroupDiscoveryList"
+    also = [each["metadata"]["name"] for each in aggregated["items"]]
+    paths = get(served, f"{prefix}/openapi/v3")["paths"]
+    return ["otters.example" in named, "otters.example" in also, "apis/otters.example/v1" in paths]
+
+
+def test_kinds_are_found_while_they_are_defined_and_shown_as_they_were(served: Served) -> None:
+    assert groups(served) == [False] * 3 and served.ask("GET", VERSION).status == 404
+    for path, body in ((DEFINITIONS, DENS), (DEFINITIONS, RIVERS), (DEN_PATH, den()), (RIVER_PATH, river())):
+        send(served, path, body)
+    assert groups(served) == [True] * 3
+    assert get(served, GROUP)["preferredVersion"] == {"groupVersion": "otters.example/v1", "version": "v1"}
+    resources = {each["name"]: each for each in get(served, VERSION)["resources"]}
+    assert list(resources) == ["dens", "dens/status", "dens/scale", "rivers"]
+    assert resources["dens"]["shortNames"] == ["dn"] and resources["dens"]["categories"] == ["all", "otters"]
+    assert resources["dens/scale"]["kind"] == "Scale" and not resources["rivers"]["namespaced"]
+    document = get(served, f"/openapi/v3{VERSION}")
+    assert document["components"]["schemas"]["example.otters.v1.Den"]["x-kubernetes-group-version-kind"] == [
+        {"group": "otters.example", "kind": "Den", "version": "v1"}
+    ]
+    at = position(served)
+    for name in ("dens", "rivers"):
+        assert served.ask("DELETE", f"{DEFINITIONS}/{name}.otters.example").status == 200
+    assert groups(served) == [False] * 3
+    assert served.ask("GET", DEN_PATH).status == 404 and served.ask("GET", GROUP).status == 404
+
+    then = f"/at/{at}"
+    assert groups(served, then) == [True] * 3
+    (shown,) = get(served, f"{then}{DEN_PATH}")["items"]
+    assert shown["spec"] == {"depth": 2, "mood": "glad"}
+    table = get(served, f"{then}{DEN_PATH}", Accept=TABLE)
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Depth", "Mood", "Ready", "Age"]
+    assert get(served, f"{then}{RIVER_PATH}/long")["metadata"]["name"] == "long"
+    assert get(served, f"{then}{DEN_PATH}/deep/scale")["kind"] == "Scale"
