@@ -30,7 +30,9 @@ from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.showing import object_in
 from kschedweb.kubeapi.written import exact
 from kschedweb.live.feed import BACKOFF_SECONDS, listen_forever
+from scheduler_core.api.custom import DEFINITION
 from scheduler_core.apiserver import events
+from scheduler_core.apiserver.custom.definitions import is_defined_anew
 from scheduler_core.apiserver.store import Logged, key_of
 from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent
 
@@ -45,6 +47,7 @@ QUEUE_BYTES: Final = (
 BOOKMARK_SECONDS: Final = 60.0
 LAST_BOOKMARK_SECONDS: Final = 2.0  # before the end of a watch whose end is known
 LONGEST_SECONDS: Final = 3_600
+_NEVER: Final = 1 << 63  # no version of a log
 
 log = logging.getLogger(__name__)
 InThread = Callable[..., Awaitable[Any]]
@@ -230,7 +233,8 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
     """The lines of a watch, until it ends: chunks of bytes; empty ones say that nothing came yet.
 
     `now` asks the database: it is called in a thread, and for tables only, which tell ages. A watch of the past is
-    told what there was, and then nothing but bookmarks.
+    told what there was, and then nothing but bookmarks. One of a kind that the cluster defines ends where the
+    definition says something else.
     """
     watch = begun.watch
     writer = _Writer(begun)
@@ -254,10 +258,13 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
             end, entries = await in_thread(read, cluster_id, watch.position)
             if end is None:
                 return
-            of_kind = [entry for entry in entries if key_of(entry.manifest).kind == watch.selection.kind]
-            told = watch.events(of_kind)
+            ends = _defined_anew(begun, [each for each in entries if key_of(each.manifest).kind == DEFINITION])
+            of_kind = [each for each in entries if key_of(each.manifest).kind == watch.selection.kind]
+            told = watch.events(each for each in of_kind if each.rv < ends)
             watch.position = max(watch.position, end)
             yield await written(told, {})
+            if ends < _NEVER:
+                return
         reached = max(watcher.start, watch.position)
         while True:
             moment = time.monotonic()
@@ -265,15 +272,29 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
                 return
             batch = await watcher.next(min(ends_at, bookmark_at) - moment)
             if batch is not None:
+                ends = _defined_anew(begun, batch.of_kind.get(DEFINITION, ()))
                 of_kind = batch.of_kind.get(watch.selection.kind, [])
-                told = watch.events(entry for entry in of_kind if entry.rv > watch.position)
+                told = watch.events(entry for entry in of_kind if watch.position < entry.rv < ends)
                 reached = max(reached, batch.to)
                 if told:
                     yield await written(told, batch.encoded)
+                if ends < _NEVER:
+                    return
             elif time.monotonic() >= bookmark_at:
                 bookmark_at = _next_bookmark(ends_at, time.monotonic())
                 if watch.tells_bookmarks:
                     yield await written([watch.bookmark(max(reached, watch.position))], {})
+
+
+def _defined_anew(begun: Begun, entries: Sequence[Logged]) -> int:
+    """The version from which on the kind of a watch is defined otherwise, or not at all."""
+    name, start = begun.route.definition, begun.watch.position
+    ends = (
+        each.rv
+        for each in entries
+        if each.rv > start and each.manifest["metadata"]["name"] == name and is_defined_anew(each)
+    )
+    return min(ends, default=_NEVER) if name else _NEVER
 
 
 def _next_bookmark(ends_at: float, moment: float) -> float:

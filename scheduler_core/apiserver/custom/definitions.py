@@ -23,6 +23,7 @@ from scheduler_core.api.custom import DEFINITION, is_custom_group, parts_of
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.apiserver.kinds import Kind
 from scheduler_core.apiserver.requests import ObjectKey
+from scheduler_core.apiserver.store import Logged, Operation
 from scheduler_core.lru import LruDict
 
 Manifest = Mapping[str, Any]
@@ -147,6 +148,15 @@ def definition_of(manifest: Manifest) -> Definition | None:
             _made[key] = made
         return made
     return found
+
+
+def is_defined_anew(entry: Logged) -> bool:
+    """Whether a change of a definition changes what it defines: watches of its objects end there."""
+    if entry.operation == Operation.DELETED or entry.before is None:
+        return True
+    old, new = entry.before, entry.manifest
+    names = ((each.get("status") or {}).get("acceptedNames") for each in (old, new))
+    return old["spec"] != new["spec"] or next(names) != next(names)
 
 
 def _definition(

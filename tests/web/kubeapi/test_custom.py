@@ -10,8 +10,10 @@ import pytest
 
 from tests.core.apiserver.custom_samples import DENS, RIVERS, den, river
 from tests.core.apiserver.customs import DEFINITIONS, DEN_PATH, RIVER_PATH
+from tests.waiting import HANG_SECONDS
 from tests.web.kubeapi.conftest import Served
 from tests.web.kubeapi.test_past import position
+from tests.web.kubeapi.test_watch import told, watch
 
 pytestmark = pytest.mark.django_db
 
@@ -69,3 +71,28 @@ def test_kinds_are_found_while_they_are_defined_and_shown_as_they_were(served: S
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Depth", "Mood", "Ready", "Age"]
     assert get(served, f"{then}{RIVER_PATH}/long")["metadata"]["name"] == "long"
     assert get(served, f"{then}{DEN_PATH}/deep/scale")["kind"] == "Scale"
+
+
+def test_watches_end_where_the_kind_is_defined_otherwise(served: Served) -> None:
+    send(served, DEFINITIONS, DENS)
+    version = get(served, DEN_PATH)["metadata"]["resourceVersion"]
+    query = f"watch=1&timeoutSeconds={HANG_SECONDS:.0f}&resourceVersion={version}"
+    name, merge = f"{DEFINITIONS}/dens.otters.example", {"Content_Type": "application/merge-patch+json"}
+    with watch(served, f"{DEN_PATH}?{query}") as response:
+        send(served, DEN_PATH, den("a"))
+        assert told(response, 1) == [("ADDED", "a")]
+        labels = {"metadata": {"labels": {"a": "b"}}}  # what it defines stays as it was
+        assert served.ask("PATCH", name, body=json.dumps(labels).encode(), **merge).status == 200
+        send(served, DEN_PATH, den("b"))
+        assert told(response, 1) == [("ADDED", "b")]
+        changed = {"spec": {"names": {**DENS["spec"]["names"], "shortNames": ["lodge"]}}}
+        assert served.ask("PATCH", name, body=json.dumps(changed).encode(), **merge).status == 200
+        send(served, DEN_PATH, den("c"))
+        assert response.read() == b""
+    with watch(served, f"{DEN_PATH}?{query}") as response:  # it begins before the change
+        assert told(response, 2) == [("ADDED", "a"), ("ADDED", "b")] and response.read() == b""
+    version = get(served, DEN_PATH)["metadata"]["resourceVersion"]
+    with watch(served, f"{DEN_PATH}?watch=1&resourceVersion={version}") as response:
+        assert served.ask("DELETE", name).status == 200
+        assert told(response, 3) == [("DELETED", "a"), ("DELETED", "b"), ("DELETED", "c")]
+        assert response.read() == b""
