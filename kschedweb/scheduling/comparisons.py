@@ -8,6 +8,7 @@ from typing import Any
 from scheduler_core.api.times import moment_of
 from scheduler_core.model.effects import Comparison
 
+MICROSECOND = 1_000_000
 _TOLD = (
     *("profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
     *("own_score", "score", "own_total", "total", "cause"),
@@ -21,6 +22,8 @@ def comparison_row(told: Comparison, attempt_seqs: Mapping[tuple[str, int], int]
         told.pod_uid,
         *split_key(told.pod_key),
         *(getattr(told, name) for name in _TOLD),
+        [{"kind": each.kind, "changes": each.changes, "seconds": each.age_us / MICROSECOND} for each in told.behind],
+        told.tries,
         moment_of(told.at),
     )
 

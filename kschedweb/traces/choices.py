@@ -49,7 +49,9 @@ class Agreement(models.TextChoices):
 
     AGREED = "agreed"
     TIED = "tied"  # the other node was among ours with the best total
+    EARLIER = "earlier"  # either of these on a state that the other scheduler can have had
     DIFFERED = "differed"
+    UNCERTAIN = "uncertain"  # not all such states were tried, or not all nodes looked at
     OTHER = "other"  # the pod's scheduler is no profile of ours
 
 

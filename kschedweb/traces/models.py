@@ -275,6 +275,8 @@ class Comparison(models.Model):
     own_total = models.BigIntegerField(null=True, blank=True)
     total = models.BigIntegerField(null=True, blank=True)
     cause = models.CharField(max_length=16, blank=True, default="", choices=Cause)
+    behind = models.JSONField(default=list)  # as views.Behind, of the outcome `earlier`
+    tries = models.IntegerField(default=0)
     at = models.DateTimeField()
 
     class Meta:
@@ -283,11 +285,9 @@ class Comparison(models.Model):
             models.CheckConstraint(condition=Q(cause__in=["", *Cause.values]), name="comparison_cause_known"),
         ]
         indexes = [
-            # Read by the list of comparisons, the newest first.
+            # Read by the list of comparisons, newest first; by figure, chart and retention; by the page of a pod.
             models.Index(fields=["cluster", "-id"], name="comparison_newest"),
-            # Read by the figure and the chart, and by retention.
             models.Index(fields=["cluster", "at"], name="comparison_by_time"),
-            # Read by the page of a pod.
             models.Index(fields=["cluster", "pod_uid", "-id"], name="comparison_by_pod"),
         ]
 

@@ -9,7 +9,7 @@ from kschedweb.views.base import Input, Moment, Page, SpanQuery, View, doc, numb
 from kschedweb.views.clusters import LifecycleMode
 
 MirrorState = Literal["connecting", "listing", "following", "problem", "stopped"]
-Agreement = Literal["agreed", "tied", "differed", "other"]
+Agreement = Literal["agreed", "tied", "earlier", "differed", "uncertain", "other"]
 Cause = Literal["plugin", "state", "sampling", "configuration", "unknown"]
 
 
@@ -86,12 +86,14 @@ class AgreementCounts(View):
 
     agreed: int = 0
     tied: int = 0
+    earlier: Annotated[int, doc("on a state that the other scheduler can have had")] = 0
     differed: int = 0
+    uncertain: Annotated[int, doc("neither for nor against: a state not tried, or nodes not looked at")] = 0
     other: int = 0
 
 
 class AgreementProfile(View):
-    """Decisions of one profile. `rate` is (agreed + tied) / (agreed + tied + differed), null when there are none."""
+    """Decisions of one profile. `rate`: (agreed + tied + earlier) of these and differed, null when there are none."""
 
     profile: str
     counts: AgreementCounts
@@ -120,6 +122,14 @@ class AgreementSummary(View):
     plugins: Annotated[Mapping[str, int], doc("the first that tells the nodes apart, of the differences")]
 
 
+class Behind(View):
+    """How far a state is behind that of the binding in one kind, or ahead: `seconds` is negative then."""
+
+    kind: Annotated[str, doc("Binding: pods that the other scheduler placed itself")]
+    changes: Annotated[int, doc("how many of its newest changes are not in it; ahead: how many later ones are")]
+    seconds: Annotated[float, doc("since the oldest of them; ahead: until the newest")]
+
+
 class Comparison(View):
     """The decision of the other cluster's scheduler about a pod, beside ours on the state before it."""
 
@@ -139,6 +149,8 @@ class Comparison(View):
     own_total: int | None
     total: int | None
     cause: Annotated[Cause | Literal[""], doc("likely cause of a difference")]
+    behind: Annotated[Sequence[Behind], doc("of the outcome earlier: the state on which both agree")]
+    tries: Annotated[int, doc("how many other states were tried")]
     at: Moment
 
 

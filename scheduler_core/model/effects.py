@@ -318,14 +318,21 @@ class CacheMove(Record, frozen=True):
     until: int | None = None  # of a waiting pod: when the first of them gives up
 
 
+class Behind(Record, frozen=True):
+    """How far a state is behind in one kind: so many changes, the oldest so long ago; ahead: negative, the newest."""
+
+    kind: str
+    changes: int
+    age_us: int
+
+
 class Comparison(Record, frozen=True):
     """What another scheduler decided about a pod, beside the engine's own decision on the state just before.
 
-    `outcome`: agreed, tied (the other node is among ours with the best total), differed, or other (no profile of ours
-    has the pod's scheduler name: no attempt was made). Where they differ, `plugin` is the first that tells the two
-    nodes apart: by refusing the other node, for `reason`, or by its weighted score, `own_score` against `score`.
-    Totals are of the two nodes; None where a node was not scored. `cause` is the likely one, see
-    scheduler/comparing.py.
+    `outcome`: agreed, tied (its node is among ours with the best total), earlier (either on a state that it can have
+    had, `behind` ours), differed (on each such state), uncertain (not all were tried, or it looks at some nodes only),
+    or other (it is no profile of ours: no attempt). `plugin` tells the two nodes apart first, on the state before: it
+    refuses the other, for `reason`, or scores `own_score` against `score`, weighted. `cause`: see comparing.py.
     """
 
     pod_key: str
@@ -343,6 +350,8 @@ class Comparison(Record, frozen=True):
     own_total: int | None = None
     total: int | None = None
     cause: str = ""
+    behind: tuple[Behind, ...] = ()
+    tries: int = 0  # of other states
 
 
 LogEntry = Attempt | QueueMove | CacheMove | EventRecord

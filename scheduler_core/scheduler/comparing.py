@@ -3,8 +3,8 @@
 The likely causes of a difference, the first that applies:
 
   plugin         its configuration names a plugin or an extender that is not here
-  state          one of the two nodes changed so shortly before that it may have decided on another state
-  sampling       it looks at some of the nodes only, and need not have seen a better one
+  sampling       it looks at some of the nodes only, and need not have seen a better one: this is no difference yet
+  state          it may have decided on a state that was not tried: nor is this
   configuration  its configuration was not given, and ours is the default one
   unknown        none of these
 """
@@ -21,10 +21,8 @@ from scheduler_core.model.effects import Attempt, Comparison
 from scheduler_core.model.status import Status
 from scheduler_core.scheduler.engine import Observer
 
-AGREED, TIED, DIFFERED, OTHER = "agreed", "tied", "differed", "other"
+AGREED, TIED, EARLIER, DIFFERED, UNCERTAIN, OTHER = "agreed", "tied", "earlier", "differed", "uncertain", "other"
 PLUGIN, STATE, SAMPLING, CONFIGURATION, UNKNOWN = "plugin", "state", "sampling", "configuration", "unknown"
-# Between a decision and the change that tells of it lies a binding, and what it does to other nodes comes in any order.
-STATE_WINDOW_US = 1_000_000
 NOT_NAMED = "the node is not among those that PreFilter names"
 NO_SUCH_NODE = "the node was not known"
 
@@ -58,12 +56,13 @@ def compare(attempt: Attempt, node_name: str, around: Circumstances) -> Comparis
     outcome, gap, cause = DIFFERED, _Gap(), ""
     if own == node_name:
         outcome = AGREED
-    elif _is_tied(attempt, node_name):
+    elif is_tied(attempt, node_name):
         outcome = TIED
     if outcome != AGREED:
         gap = _gap(attempt, own, node_name, around.blamed)
     if outcome == DIFFERED:
-        cause = _cause(attempt, (own, node_name), gap, around)
+        cause = _cause(attempt, node_name, around)
+        outcome = UNCERTAIN if cause == SAMPLING else DIFFERED
     return Comparison(
         pod_key=attempt.pod_key,
         pod_uid=attempt.pod_uid,
@@ -100,7 +99,8 @@ def refusal(attempt: Attempt, place: int) -> Status | None:
     return rows.statuses[code - 1] if code else None
 
 
-def _is_tied(attempt: Attempt, node_name: str) -> bool:
+def is_tied(attempt: Attempt, node_name: str) -> bool:
+    """Whether the node is among those with the best total."""
     place = _place(attempt, node_name)
     return place is not None and attempt.tied is not None and place in attempt.tied.tolist()
 
@@ -117,7 +117,7 @@ def _gap(attempt: Attempt, own: str, node_name: str, blamed: Collection[str]) ->
     refused = refusal(attempt, place)
     if refused is not None:
         return _Gap(refused.plugin, refused.message)
-    own_column, column = _column(attempt, own), _column(attempt, node_name)
+    own_column, column = column_of(attempt, own), column_of(attempt, node_name)
     named = attempt.pre_filter_node_names
     if column is None and named is not None and node_name not in named:
         return _Gap(" ".join(sorted(blamed)), NOT_NAMED)
@@ -132,7 +132,7 @@ def _gap(attempt: Attempt, own: str, node_name: str, blamed: Collection[str]) ->
     return _Gap("", "", None, None, *totals)
 
 
-def _column(attempt: Attempt, node_name: str) -> int | None:
+def column_of(attempt: Attempt, node_name: str) -> int | None:
     """Where the node stands among the feasible ones."""
     place = _place(attempt, node_name)
     if place is None or attempt.feasible is None:
@@ -141,15 +141,17 @@ def _column(attempt: Attempt, node_name: str) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _cause(attempt: Attempt, nodes: tuple[str, str], gap: _Gap, around: Circumstances) -> str:
+def may_be_sampled(attempt: Attempt, node_name: str, percentage: int) -> bool:
+    """Whether a scheduler that looks at some of the nodes only, a percentage of them, can have chosen this one."""
+    all_nodes = len(attempt.node_order.names) if attempt.node_order is not None else 0
+    feasible = 0 if attempt.feasible is None else len(attempt.feasible)
+    return num_feasible_nodes_to_find(all_nodes, percentage) < feasible and column_of(attempt, node_name) is not None
+
+
+def _cause(attempt: Attempt, node_name: str, around: Circumstances) -> str:
     observer = around.observer
     if observer.missing_plugins:
         return PLUGIN
-    since = around.now - STATE_WINDOW_US
-    if any(observer.changed_at.get(name, -1) >= since for name in nodes if name):
-        return STATE
-    all_nodes = len(attempt.node_order.names) if attempt.node_order is not None else 0
-    feasible = 0 if attempt.feasible is None else len(attempt.feasible)
-    if gap.total is not None and num_feasible_nodes_to_find(all_nodes, around.percentage) < feasible:
+    if may_be_sampled(attempt, node_name, around.percentage):
         return SAMPLING
     return UNKNOWN if observer.is_configured else CONFIGURATION

@@ -32,7 +32,9 @@ from scheduler_core.ports import Draws, LogSink, Recorder, Stopwatch
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from scheduler_core.scheduler.amounts import Keeper
 from scheduler_core.scheduler.hints_off import WithoutHints
+from scheduler_core.scheduler.recent import Recent
 from scheduler_core.scheduler.store import ObjectStore
+from scheduler_core.scheduler.watches import Watches
 from scheduler_core.scheduler.write_limit import WriteLimit
 
 EventKind = tuple[str, str, str]
@@ -73,14 +75,15 @@ class Observer:
     """Marks an engine that watches another scheduler at work: it decides, and nothing it decides is carried out.
 
     `missing_plugins`: what the other scheduler's configuration names and nobody has here. `is_configured`: whether that
-    configuration was given. `compares`: whether bindings by others are compared with own decisions. `changed_at`: when
-    what runs on a node, or the node itself, last changed, by name.
+    configuration was given. `compares`: whether bindings by others are compared with own decisions. `recent`: what it
+    may not have seen yet when it decided. `watches`: what is known of how far it had seen.
     """
 
     is_configured: bool = False
     missing_plugins: tuple[str, ...] = ()
     compares: bool = True
-    changed_at: dict[str, int] = field(default_factory=dict)
+    recent: Recent = field(default_factory=Recent)
+    watches: Watches = field(default_factory=Watches)
 
 
 @dataclass(slots=True)
@@ -159,10 +162,10 @@ class Engine:
         if pods:
             self.queue.activate(pods, self.now)
 
-    def note_change_of(self, node_name: str) -> None:
-        """Remember that the node, or what runs on it, changes now."""
+    def note_change(self, kind: str, old: KubeObject | None, new: KubeObject | None) -> None:
+        """Remember what changes now; `kind` is the object's, or `BINDING`."""
         if self.observer is not None:
-            self.observer.changed_at[node_name] = self.now
+            self.observer.recent.note(kind, old, new, self.now)
 
     def eviction_observers(self) -> list[EvictionObserver]:
         """Plugins that want to hear what came of evictions, those of the first profile first."""

@@ -35,6 +35,7 @@ from scheduler_core.queue.changes import node_change_events, pod_change_events
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.observing import compare_binding
+from scheduler_core.scheduler.recent import BINDING
 
 # Other kinds pods may wait for, by kind.
 _RESOURCES = {
@@ -104,6 +105,7 @@ def _put(engine: Engine, obj: KubeObject) -> None:
         _put_pod(engine, obj)
         return
     old = engine.store.put(obj)
+    engine.note_change(obj.kind, old, obj)
     if isinstance(obj, Node):
         _put_node(engine, cast(Node | None, old), obj)
     elif obj.kind in _RESOURCES:
@@ -114,7 +116,9 @@ def _put(engine: Engine, obj: KubeObject) -> None:
 def _deleted(engine: Engine, old: KubeObject) -> None:
     if isinstance(old, Pod):
         _delete_pod(engine, old)
-    elif isinstance(old, Node):
+        return
+    engine.note_change(old.kind, old, None)
+    if isinstance(old, Node):
         # Pods are moved while the node is still in the cache, as upstream does.
         engine.move_all(NODE_DELETE, old, None)
         with engine.log_cache_errors("Scheduler cache RemoveNode failed"):
@@ -124,7 +128,6 @@ def _deleted(engine: Engine, old: KubeObject) -> None:
 
 
 def _put_node(engine: Engine, old: Node | None, new: Node) -> None:
-    engine.note_change_of(new.name)
     if old is None:
         engine.cache.add_node(new)
         engine.move_all(NODE_ADD, None, new)
@@ -151,12 +154,14 @@ def _put_pod(engine: Engine, new: Pod) -> None:
     if old is None:
         _add_pod(engine, new)
     elif old.is_assigned and new.is_assigned:
+        engine.note_change(Pod.kind, old, new)
         with engine.log_cache_errors("Scheduler cache UpdatePod failed"):
             engine.cache.update_pod(old, new)
         for event in pod_change_events(old, new):
             engine.move_all(event, old, new)
     elif new.is_assigned:
         # Two handlers upstream: the assigned one first, then the one that sees the pod leave the queue's world.
+        engine.note_change(BINDING if new.spec.scheduler_name in engine.frameworks else Pod.kind, None, new)
         _add_assigned_pod(engine, new)
         _leave_queue(engine, old)
     elif old.is_assigned:
@@ -169,6 +174,7 @@ def _put_pod(engine: Engine, new: Pod) -> None:
 
 def _add_pod(engine: Engine, pod: Pod) -> None:
     if pod.is_assigned:
+        engine.note_change(Pod.kind, None, pod)
         _add_assigned_pod(engine, pod)
     elif pod.spec.scheduler_name in engine.frameworks:
         node_name = engine.restored_bindings.pop(pod.uid, None)
@@ -181,7 +187,6 @@ def _add_pod(engine: Engine, pod: Pod) -> None:
 
 def _add_assigned_pod(engine: Engine, pod: Pod) -> None:
     engine.restored_bindings.pop(pod.uid, None)
-    engine.note_change_of(pod.spec.node_name)
     try:
         engine.cache.add_pod(pod)
     except CacheError as error:
@@ -213,7 +218,7 @@ def _delete_pod(engine: Engine, old: Pod) -> None:
 
 
 def _delete_assigned_pod(engine: Engine, old: Pod) -> None:
-    engine.note_change_of(old.spec.node_name)
+    engine.note_change(Pod.kind, old, None)
     with engine.log_cache_errors("Scheduler cache RemovePod failed"):
         engine.cache.remove_pod(old)
     engine.move_all(ASSIGNED_POD_DELETE, old, None)

@@ -17,6 +17,7 @@ from scheduler_core.model.types import QueuedPodInfo
 from scheduler_core.scheduler import binding_cycle
 from scheduler_core.scheduler.engine import Engine
 from scheduler_core.scheduler.event_handlers import apply_change, event_label
+from scheduler_core.scheduler.observing import next_settling, settle_decisions
 from scheduler_core.scheduler.schedule_one import schedule_one
 
 
@@ -84,6 +85,7 @@ class Scheduler:
             engine.queue.next_due(),
             engine.waiting_pods.next_deadline(),
             binding_cycle.next_pre_bind_deadline(engine),
+            next_settling(engine),
         )
         return min((max(time, now) for time in times if time is not None), default=None)
 
@@ -147,4 +149,5 @@ class Scheduler:
         binding_cycle.on_pre_bind_deadlines(engine)
         engine.queue.run_due_flushes(now)
         engine.cache.cleanup_assumed_pods(now)
+        settle_decisions(engine)
         return engine.effects

@@ -3413,7 +3413,11 @@ export interface components {
         readonly AgreementCounts: {
             readonly agreed: number;
             readonly tied: number;
+            /** @description on a state that the other scheduler can have had */
+            readonly earlier: number;
             readonly differed: number;
+            /** @description neither for nor against: a state not tried, or nodes not looked at */
+            readonly uncertain: number;
             readonly other: number;
         };
         /** @description Decisions of the span that begins at `at_ms`. */
@@ -3422,7 +3426,7 @@ export interface components {
             readonly profile: string;
             readonly counts: components["schemas"]["AgreementCounts"];
         };
-        /** @description Decisions of one profile. `rate` is (agreed + tied) / (agreed + tied + differed), null when there are none. */
+        /** @description Decisions of one profile. `rate`: (agreed + tied + earlier) of these and differed, null when there are none. */
         readonly AgreementProfile: {
             readonly profile: string;
             readonly counts: components["schemas"]["AgreementCounts"];
@@ -3468,6 +3472,15 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
+        /** @description How far a state is behind that of the binding in one kind, or ahead: `seconds` is negative then. */
+        readonly Behind: {
+            /** @description Binding: pods that the other scheduler placed itself */
+            readonly kind: string;
+            /** @description how many of its newest changes are not in it; ahead: how many later ones are */
+            readonly changes: number;
+            /** @description since the oldest of them; ahead: until the newest */
+            readonly seconds: number;
+        };
         /** @description The decision of the other cluster's scheduler about a pod, beside ours on the state before it. */
         readonly Comparison: {
             readonly id: number;
@@ -3478,7 +3491,7 @@ export interface components {
             readonly name: string;
             readonly profile: string;
             /** @enum {unknown} */
-            readonly outcome: "agreed" | "differed" | "other" | "tied";
+            readonly outcome: "agreed" | "differed" | "earlier" | "other" | "tied" | "uncertain";
             /** @description where it was bound */
             readonly node_name: string;
             /** @description our choice; empty: none */
@@ -3495,6 +3508,10 @@ export interface components {
             readonly total: number | null;
             /** @description likely cause of a difference */
             readonly cause: ("configuration" | "plugin" | "sampling" | "state" | "unknown") | "";
+            /** @description of the outcome earlier: the state on which both agree */
+            readonly behind: readonly components["schemas"]["Behind"][];
+            /** @description how many other states were tried */
+            readonly tries: number;
             /** Format: date-time */
             readonly at: string;
         };
@@ -3519,7 +3536,7 @@ export interface components {
             /** @description instead of since: so many seconds ago */
             readonly last_seconds?: number;
             /** @enum {unknown} */
-            readonly outcome?: "agreed" | "differed" | "other" | "tied";
+            readonly outcome?: "agreed" | "differed" | "earlier" | "other" | "tied" | "uncertain";
             /** @enum {unknown} */
             readonly cause?: "configuration" | "plugin" | "sampling" | "state" | "unknown";
             readonly profile?: string;
@@ -4859,6 +4876,7 @@ export type AgreementPoint = components['schemas']['AgreementPoint'];
 export type AgreementProfile = components['schemas']['AgreementProfile'];
 export type AgreementQuery = components['schemas']['AgreementQuery'];
 export type AgreementSummary = components['schemas']['AgreementSummary'];
+export type Behind = components['schemas']['Behind'];
 export type Comparison = components['schemas']['Comparison'];
 export type ComparisonPage = components['schemas']['ComparisonPage'];
 export type ComparisonQuery = components['schemas']['ComparisonQuery'];
@@ -5542,7 +5560,7 @@ export interface operations {
                 readonly last_seconds?: number;
                 /** @description of the rows in one page */
                 readonly limit?: number;
-                readonly outcome?: "agreed" | "differed" | "other" | "tied";
+                readonly outcome?: "agreed" | "differed" | "earlier" | "other" | "tied" | "uncertain";
                 readonly plugin?: string;
                 readonly pod_uid?: string;
                 readonly profile?: string;

@@ -18,13 +18,15 @@ const ONE: Comparison = {
   score: 0,
   own_total: 700,
   total: 400,
-  cause: "state",
+  cause: "unknown",
+  behind: [],
+  tries: 0,
   at: "2026-01-01T00:00:00Z",
 };
 
 describe("decisions beside ours", () => {
   it.each<[string, Partial<Comparison>, string[]]>([
-    ["scores differ", {}, ["n2", "n1", "TaintToleration", "300", "just before"]],
+    ["scores differ", {}, ["n2", "n1", "TaintToleration", "300", "cause unknown"]],
     [
       "a filter refuses",
       { plugin: "NodeResourcesFit", reason: "Insufficient cpu", own_score: null, score: null },
@@ -33,6 +35,18 @@ describe("decisions beside ours", () => {
     ["no node of ours", { own_node_name: "", plugin: "", cause: "unknown" }, ["no node"]],
     ["both agree", { outcome: "agreed", own_node_name: "n2" }, ["n2", "as this engine did"]],
     ["a matter of chance", { outcome: "tied" }, ["same total"]],
+    [
+      "both agree on a state of before",
+      { outcome: "earlier", behind: [{ kind: "Node", changes: 2, seconds: 0.41 }] },
+      ["n2", "n1", "Node of 0.41 s before", "2 changes"],
+    ],
+    [
+      "a binding that came later was known",
+      { outcome: "earlier", behind: [{ kind: "Binding", changes: 1, seconds: -0.02 }] },
+      ["Binding of 0.02 s after, with 1 change"],
+    ],
+    ["it stays open", { outcome: "uncertain", cause: "state", tries: 64 }, ["64 states", "n2"]],
+    ["it did not look at all nodes", { outcome: "uncertain", cause: "sampling" }, ["some of the nodes", "n1"]],
     ["another scheduler", { outcome: "other", profile: "volcano" }, ["volcano"]],
   ])("says that %s", (_, changes, parts) => {
     const text = comparisonText({ ...ONE, ...changes });

@@ -57,7 +57,7 @@ EVENT_COLUMNS = [
 
 COMPARISON_COLUMNS = [
     *("seq", "pod_uid", "namespace", "name", "profile", "outcome", "node_name", "own_node_name", "plugin", "reason"),
-    *("own_score", "score", "own_total", "total", "cause", "at"),
+    *("own_score", "score", "own_total", "total", "cause", "behind", "tries", "at"),
 ]
 
 
@@ -123,7 +123,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
         _repeats_count(cluster_id, rows.repeats)
         _copy(Event, EVENT_COLUMNS, cluster_id, rows.events)
         _events_count(cluster_id, rows.counted, position.now)
-        _copy(Comparison, COMPARISON_COLUMNS, cluster_id, rows.comparisons)
+        _copy(Comparison, COMPARISON_COLUMNS, cluster_id, _with_attempts(cluster_id, rows.comparisons))
         _work_insert(Binding, position, effects.bindings)
         _work_insert(Eviction, position, effects.evictions)
         server = cluster_services.server_of(cluster_id, SCHEDULER_ACTOR)
@@ -199,6 +199,20 @@ def _work_insert(
         for request in requests
     ]
     _copy(model, columns, position.cluster_id, rows)
+
+
+def _with_attempts(cluster_id: int, comparisons: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The rows with the positions of their attempts: that of a decision which stayed open is of a step before."""
+    uids = [uid for seq, uid, *_ in comparisons if not seq]
+    if not uids:
+        return comparisons
+    found = bulk.read_rows(
+        f"SELECT pod_uid, max(seq) FROM {Attempt._meta.db_table}"
+        " WHERE cluster_id = %s AND pod_uid = ANY (%b::text[]) GROUP BY pod_uid",
+        [cluster_id, uids],
+    )
+    seqs = dict(found)
+    return [(seq or seqs.get(uid, 0), uid, *more) for seq, uid, *more in comparisons]
 
 
 def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> None:

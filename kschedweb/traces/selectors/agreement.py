@@ -76,5 +76,6 @@ def _counts(counts: Counter[str]) -> views.AgreementCounts:
 
 
 def _rate(counts: Counter[str]) -> float | None:
-    judged = counts[Agreement.AGREED] + counts[Agreement.TIED] + counts[Agreement.DIFFERED]
-    return (counts[Agreement.AGREED] + counts[Agreement.TIED]) / judged if judged else None
+    equal = counts[Agreement.AGREED] + counts[Agreement.TIED] + counts[Agreement.EARLIER]
+    judged = equal + counts[Agreement.DIFFERED]
+    return equal / judged if judged else None

@@ -33,7 +33,7 @@ from scheduler_core.framework.answers import (
 )
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.model.changes import BindingVerdict, Change, ObjectDeleted, ObjectPut
-from scheduler_core.model.effects import Attempt, Effects
+from scheduler_core.model.effects import Attempt, Comparison, Effects
 from scheduler_core.model.events import ASSIGNED_POD_DELETE, NODE_ADD, ActionType, ClusterEvent, EventResource
 from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.status import SUCCESS, Status
@@ -41,6 +41,7 @@ from scheduler_core.model.types import NodeToStatus, PodInfo
 from scheduler_core.ports import Draws, FirstDraws
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.scheduler.engine import Observer
+from scheduler_core.scheduler.recent import SETTLED_US
 from scheduler_core.scheduler.scheduler import Budget, Scheduler
 from scheduler_core.table.node_table import NodeTable
 
@@ -211,6 +212,12 @@ class Cluster:
         effects = self.scheduler.step(self.now, given, budget)
         self.effects.append(effects)
         return effects
+
+    def compare(self, *changes: Change | KubeObject, after: int = 0) -> Comparison:
+        """The one decision of another scheduler that comes with these, judged at once or when all is there."""
+        told = self.step(*changes, budget=NO_CYCLES, after=after).comparisons
+        (comparison,) = told or self.step(budget=NO_CYCLES, after=SETTLED_US).comparisons
+        return comparison
 
     def put(self, *objects: KubeObject) -> Effects:
         """Objects arrive; no cycle runs."""

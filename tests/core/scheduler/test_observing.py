@@ -18,8 +18,7 @@ def _observed(*profiles: Any, observer: Observer | None = None, **fields: Any) -
 
 
 def _bound(cluster: Cluster, pod: Any, node: str, *, after: int = 2 * SECOND) -> Comparison:
-    (comparison,) = cluster.step(pod.on_node(node), budget=NO_CYCLES, after=after).comparisons
-    return comparison
+    return cluster.compare(pod.on_node(node), after=after)
 
 
 def _asks_for_nothing(effects: Effects) -> bool:
@@ -145,7 +144,7 @@ def test_unknown_node_and_unschedulable_pod_differ() -> None:
     comparison = _bound(cluster, pod, "gone")
     assert (comparison.outcome, comparison.own_node_name) == ("differed", "")
     assert comparison.reason == "the node was not known"
-    assert cluster.effects[-1].attempts[0].result == "unschedulable"
+    assert cluster.effects[-2].attempts[0].result == "unschedulable"
 
 
 def test_other_scheduler_is_not_judged() -> None:
@@ -210,11 +209,21 @@ def _differing(cluster: Cluster, *, after: int = 2 * SECOND, nodes: int = 2) -> 
     "observer, after, nodes, cause",
     ("no configuration given", Observer(), 2 * SECOND, 2, "configuration"),
     ("nothing explains it", Observer(is_configured=True), 2 * SECOND, 2, "unknown"),
-    ("a node changed just before", Observer(is_configured=True), SECOND // 2, 2, "state"),
+    ("nor do the states before", Observer(is_configured=True), SECOND // 2, 2, "unknown"),
     ("not all nodes were looked at", Observer(is_configured=True), 2 * SECOND, 150, "sampling"),
 )
 def test_difference_has_a_likely_cause(observer: Observer, after: int, nodes: int, cause: str) -> None:
     assert _differing(_observed(observer=observer), after=after, nodes=nodes).cause == cause
+
+
+@cases("fits, outcome", ("it need not have seen a better one", True, "uncertain"), ("it never fits", False, "differed"))
+def test_scheduler_that_looks_at_some_nodes_is_judged_by_where_pods_fit(fits: bool, outcome: str) -> None:
+    cluster = _observed()
+    cluster.put(*[make_node(f"a{i}").capacity(cpu="8").build() for i in range(150)])
+    cluster.put(make_node("small").capacity(cpu="4").build())
+    pod = make_pod().req(cpu="2" if fits else "5").build()
+    cluster.put(pod)
+    assert _bound(cluster, pod, "small", after=3 * SECOND).outcome == outcome
 
 
 def test_plugins_and_extenders_that_are_not_here_are_left_out_and_named() -> None:

@@ -25,8 +25,10 @@ from kschedweb.ops.client import Refused
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import moments
 from kschedweb.scheduling.runner import bindings
+from kschedweb.traces.models import Comparison
 from tests import cookbook
 from tests.cookbook import Call, Recipe, is_text, lacking
+from tests.waiting import eventually
 from tests.web.ops.conftest import ask_here
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, settle
@@ -183,6 +185,8 @@ def test_mirror_says_beside_the_other_scheduler_what_it_would_have_done(run: Run
             each["metadata"] |= {"uid": each["metadata"]["name"], "creationTimestamp": "2026-11-27T22:00:00Z"}
         services.batch_store(held=held, copied=[Copied(each) for each in manifests], positions={}, is_synced=True)
         settle(host)
+    # What differs is judged a moment later, when the engine's timer is due.
+    eventually(lambda: settle(host) and Comparison.objects.filter(cluster=cluster).exists())
     follow(replace(MIRROR, commands=tuple(others)), run, rest, cluster.pk)
 
 
