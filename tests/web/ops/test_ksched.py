@@ -99,9 +99,32 @@ def test_making_the_environment_leaves_stdout_to_the_command(
     monkeypatch.setattr(entry, "well_built_python", lambda: sys.executable)
     monkeypatch.setattr(entry.subprocess, "call", lambda *_, **__: 0)
     monkeypatch.setattr(entry, "works", lambda python: False)
+    monkeypatch.setattr(entry, "install", lambda *_: 0)
     entry.make(str(tmp_path / "venv"), str(tmp_path / "venv/bin/python"), "requirements.lock")
     said = capsys.readouterr()
     assert said.out == "" and "making the environment" in said.err and "requirements.lock" in said.err
+
+
+@cases("bad, want", ("all install", "nothing", 0), ("one does not", "b==2", 3))
+def test_parts_that_are_installed_are_the_whole_lock(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bad: str, want: int
+) -> None:
+    entries = [
+        f"{name}==2 \\\n    --hash=sha256:{name}1 \\\n    --hash=sha256:{name}2\n    # via c\n" for name in "abcde"
+    ]
+    (tmp_path / "requirements.lock").write_text("# made by a program\n" + "".join(entries))
+    python = tmp_path / "python"
+    python.write_text(f"""#!/bin/sh
+for part; do :; done
+cat "$part" >> "{tmp_path}/$(basename "$part").seen"
+! grep -q "{bad}" "$part" || exit 3
+""")
+    python.chmod(0o755)
+    monkeypatch.setattr(entry, "ROOT", str(tmp_path))
+    monkeypatch.setattr(entry.os, "cpu_count", lambda: 2)
+    assert entry.install(str(python), "requirements.lock") == want
+    parts = [path.read_text() for path in sorted(tmp_path.glob("*.seen"))]
+    assert parts == ["".join(entries[0::2]), "".join(entries[1::2])]
 
 
 def test_environment_is_made_once_and_again_when_the_lock_changes(
