@@ -50,6 +50,7 @@ from scheduler_core.apiserver.scale import scale_of
 from scheduler_core.apiserver.selection import FieldTerm, Selection, SelectionError, selection
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History, Stored
+from scheduler_core.apiserver.typemeta import go_kind
 from scheduler_core.apiserver.watch import Watch, start
 
 
@@ -219,9 +220,13 @@ class Answering:
 
     def _apply(self) -> Asked:
         options = self._write_options("PatchOptions")
-        repeated = self._call.body.repeated
+        config, repeated = self._call.body.value, self._call.body.repeated
+        if config is not None and not isinstance(config, Mapping):
+            problem = f"json: cannot unmarshal {go_kind(config)} into Go value of type map[string]interface {{}}"
+            unread = f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {problem}"
+            raise RefusedError(answers.bad_request(unread))
         request = Apply(
-            self._key, self._call.body.value or {}, options.field_manager, options.force, self._route.subresource,
+            self._key, config or {}, options.field_manager, options.force, self._route.subresource,
             options.validation, repeated, self._is_event,
         )  # fmt: skip
         warnings = [repeated_text(repeated)] if repeated and options.validation == "Warn" else []

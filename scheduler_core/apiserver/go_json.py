@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 MOST_DEPTH: Final = 200  # of what is read; Go's decoder has 10,000, and what is stored is written by one that has 254
-_TOO_DEEP: Final = "exceeded max depth"
+TOO_DEEP: Final = "exceeded max depth"
 _SPACE: Final = " \t\r\n"
 _END: Final = "unexpected end of JSON input"
 _ESCAPES: Final = {'"', "\\", "/", "b", "f", "n", "r", "t"}
@@ -52,7 +52,7 @@ class _Scanner:
         if char in ("{", "["):
             self._depth += 1
             if self._depth > MOST_DEPTH:
-                raise SyntaxProblem(_TOO_DEEP)
+                raise SyntaxProblem(TOO_DEEP)
             (self._object if char == "{" else self._array)()
             self._depth -= 1
         elif char == '"':

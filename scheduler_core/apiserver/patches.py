@@ -6,18 +6,23 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import jsonpatch
 
 from scheduler_core.api.schema import json_text
-from scheduler_core.apiserver.go_json import MOST_DEPTH, depth
+from scheduler_core.apiserver.go_json import MOST_DEPTH, TOO_DEEP, depth
 from scheduler_core.apiserver.ownership.managers import decoded, encode
 from scheduler_core.apiserver.requests import Patch, PatchType
 from scheduler_core.apiserver.strategic import PatchError, manifest_type, strategically_merged
-from scheduler_core.apiserver.typemeta import go_kind
+from scheduler_core.apiserver.typemeta import go_kind, no_object
+
+MOST_OPERATIONS: Final = 10_000
+MOST_COPIED_BYTES: Final = 3 * 1024 * 1024  # by all operations of a patch; each of them may double what there is
+_REJECTED: Final = "the server rejected our request due to an error in our request"
 
 
 def patched(manifest: Mapping[str, Any], body: Any, patch_type: PatchType) -> dict[str, Any]:
@@ -60,15 +65,56 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
     problem = _unreadable(body)
     if problem:
         raise PatchError(400, f"error decoding patch: json: cannot unmarshal {problem}")
-    # The API server's library lets a replacement add the member of an object.
-    body = [_lenient(manifest, operation) for operation in body]
+    if len(body) > MOST_OPERATIONS:
+        told = f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(body)}"
+        raise PatchError(413, f"Request entity too large: {told}")
+    result: Any = copy.deepcopy(dict(manifest))
+    copied = 0
     try:
-        result: dict[str, Any] = jsonpatch.apply_patch(manifest, body)
+        for operation in copy.deepcopy(body):  # what it adds, a later one may change
+            found = _copied(result, operation)
+            copied += len(compact(found).encode()) if found is not None else 0
+            if copied > MOST_COPIED_BYTES or _concerns_all(operation):
+                raise PatchError(422, _REJECTED)
+            result = jsonpatch.apply_patch(result, [_lenient(result, operation)], in_place=True)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError) as error:
-        raise PatchError(422, "the server rejected our request due to an error in our request") from error
-    if depth(result) > MOST_DEPTH:  # a body is not so deep, but many after one another may make an object so
-        raise PatchError(400, "exceeded max depth")
+        raise PatchError(422, _REJECTED) from error
+    except RecursionError:
+        raise PatchError(400, TOO_DEEP) from None
+    _check_depth(result)  # a body is not so deep, but many operations after one another may make an object so
+    if isinstance(result, list):
+        raise PatchError(
+            422, f' "" is invalid: patch: Invalid value: {json.dumps(compact(result))}: {no_object(result)}'
+        )
     return result
+
+
+def _concerns_all(operation: Any) -> bool:
+    """Whether an operation moves, copies, adds or takes away the whole object: it can be replaced by another only."""
+    if not isinstance(operation, Mapping) or operation.get("op") == "test":
+        return False
+    if operation.get("op") == "replace":
+        return operation.get("path") == "" and not isinstance(operation.get("value"), Mapping | list)
+    return operation.get("path") == "" or operation.get("from") == ""
+
+
+def _copied(manifest: Any, operation: Any) -> Any:
+    """What an operation copies, None for nothing; raises PatchError where it is, or goes, too deep."""
+    if not isinstance(operation, Mapping):
+        return None
+    source, path = operation.get("from") or "", operation.get("path") or ""
+    if max(source.count("/"), path.count("/")) > MOST_DEPTH:
+        raise PatchError(400, TOO_DEEP)
+    if operation.get("op") != "copy":
+        return None
+    found = jsonpatch.JsonPointer(source).resolve(manifest, None)
+    _check_depth(found)
+    return found
+
+
+def _check_depth(value: Any) -> None:
+    if depth(value) > MOST_DEPTH:
+        raise PatchError(400, TOO_DEEP)
 
 
 def _unreadable(body: Any) -> str:
@@ -86,6 +132,7 @@ def _unreadable(body: Any) -> str:
 
 
 def _lenient(manifest: Mapping[str, Any], operation: Any) -> Any:
+    """The API server's library lets a replacement add the member of an object."""
     if not isinstance(operation, Mapping) or operation.get("op") != "replace":
         return operation
     holder_path, _, member = str(operation.get("path", "")).rpartition("/")

@@ -23,6 +23,7 @@ _BAD_RETAIN: Final = "invalid patch format of retainKeys"
 _GO_KINDS: Final[tuple[tuple[type, str], ...]] = (
     (dict, "map"), (list, "slice"), (str, "string"), (bool, "bool"), (int, "int64"), (float, "float64"),
 )  # fmt: skip
+_REASONS: Final = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid"}
 Map = dict[str, Any]
 
 
@@ -33,6 +34,10 @@ class PatchError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+    @property
+    def reason(self) -> str:
+        return _REASONS.get(self.code, "")
 
 
 def strategically_merged(manifest: Mapping[str, Any], patch: Mapping[str, Any]) -> Map:

@@ -46,7 +46,7 @@ def named(api_version: str, kind: str) -> TypeMeta:
 def found_in(value: Any) -> TypeMeta:
     """What the body itself says, parts of it empty; raises TypeProblem."""
     if not isinstance(value, Mapping):
-        raise TypeProblem(_unmarshal_problem(f"{go_kind(value)} into Go value of type {_GO_STRUCT}"))
+        raise TypeProblem(no_object(value))
     said = {"apiversion": "", "kind": ""}  # Go's decoder does not mind the case of names
     for name, item in value.items():
         field = str(name).lower()
@@ -61,6 +61,11 @@ def found_in(value: Any) -> TypeMeta:
         raise TypeProblem(f"unexpected GroupVersion string: {version}")
     group, is_grouped, rest = version.partition("/")
     return TypeMeta(group, rest, said["kind"]) if is_grouped else TypeMeta("", version, said["kind"])
+
+
+def no_object(value: Any) -> str:
+    """What is said of a body, or of what a patch makes, that is not an object."""
+    return _unmarshal_problem(f"{go_kind(value)} into Go value of type {_GO_STRUCT}")
 
 
 def _unmarshal_problem(detail: str) -> str:

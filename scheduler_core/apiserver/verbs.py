@@ -102,8 +102,7 @@ def patch(stored: Stored | None, request: Patch, admission: Admission, now: int)
             target = events.from_core(stored)
         new = patched(target, request.body, request.patch_type)
     except PatchError as error:
-        reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
-        return Refused(Status(error.code, reason, error.message))
+        return Refused(Status(error.code, error.reason, error.message))
     found = _read_patched(target, new, request)
     if isinstance(found, Refused):
         return found

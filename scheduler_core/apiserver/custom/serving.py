@@ -19,6 +19,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.custom.definitions import FINALIZER, Definitions, definition_of
 from scheduler_core.apiserver.custom.settling import settled, with_condition
 from scheduler_core.apiserver.custom.verbs import Custom
+from scheduler_core.apiserver.go_json import TOO_DEEP
 from scheduler_core.apiserver.requests import Apply, Create, Delete, ObjectKey, Patch, Request, Update
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
 
@@ -94,7 +95,7 @@ class Customs:
                 case Delete():
                     return deletions.delete(stored, request, now, of=custom.of)
         except RecursionError:
-            return answers.bad_request("exceeded max depth")
+            return answers.bad_request(TOO_DEEP)
         return answers.no_such_resource()
 
     def delete_definition(

@@ -140,8 +140,7 @@ class Custom:
             target = self.owned_scale_of(stored) if request.subresource == SCALE else before
             made = _patched(target, request)
         except PatchError as error:
-            reason = {400: "BadRequest", 422: "Invalid"}.get(error.code, "")
-            return Refused(Status(error.code, reason, error.message))
+            return Refused(Status(error.code, error.reason, error.message))
         if request.subresource == SCALE:
             return self._patched_scale(stored, made, request, now)
         if not isinstance(made.get("metadata"), Mapping):

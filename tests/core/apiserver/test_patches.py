@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.schema import type_of
-from scheduler_core.apiserver.patches import patched
+from scheduler_core.apiserver.patches import MOST_OPERATIONS, patched
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.strategic import PatchError, misfit
 from tests.cases import cases
@@ -143,3 +143,40 @@ def test_body_that_cannot_be_read_is_refused(patch_type: PatchType, body: Any, c
     with pytest.raises(PatchError, match=r".*") as refused:
         patched({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [A]}}, body, patch_type)
     assert refused.value.code == code and message in refused.value.message
+
+
+def operation(op: str, path: str, **members: Any) -> Body:
+    return {"op": op, "path": path, **members}
+
+
+INTO_ITSELF = operation("copy", "/a/a", **{"from": "/a"})
+DOUBLED = operation("copy", "/l/-", **{"from": "/l"})
+DEEP = [operation("add", "/a" * level, value={}) for level in range(2, 300)]
+HOLDS = operation("test", "/kind", value="Pod")
+
+
+@cases(
+    "body, code, message",
+    ("as many as may be, and one", [HOLDS] * (MOST_OPERATIONS + 1), 413,
+     "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"),
+    ("a list that doubles", [DOUBLED] * 22, 422, "rejected our request"),
+    ("the whole object copied", [operation("copy", "/b", **{"from": ""})], 422, "rejected our request"),
+    ("the whole object taken away", [operation("add", "", value={})], 422, "rejected our request"),
+    ("a number for the whole object", [operation("replace", "", value=5)], 422, "rejected our request"),
+    ("a list for the whole object", [operation("replace", "", value=["x"])], 422,
+     r'Invalid value: "\[\\"x\\"\]": couldn\'t get version/kind; json parse error: json: cannot unmarshal array into'),
+    ("one level deeper each time", [INTO_ITSELF] * 1_500, 400, "exceeded max depth"),
+    ("a level more by each path", DEEP, 400, "exceeded max depth"),
+    ("nothing there to copy", [operation("copy", "/b", **{"from": "/x/y"})], 422, "rejected our request"),
+)  # fmt: skip
+def test_operations_that_would_make_too_much_are_refused(body: list[Body], code: int, message: str) -> None:
+    with pytest.raises(PatchError, match=message) as refused:
+        patched({"apiVersion": "v1", "kind": "Pod", "a": {}, "l": ["x"]}, body, PatchType.JSON)
+    assert refused.value.code == code
+
+
+def test_operations_change_what_those_before_them_have_made() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod"}
+    body = [operation("add", "/a", value={}), operation("replace", "/a/b", value=1), HOLDS]
+    assert patched(pod, body, PatchType.JSON) == {**pod, "a": {"b": 1}}
+    assert pod == {"apiVersion": "v1", "kind": "Pod"} and body[0]["value"] == {}
