@@ -7,26 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import PodInfo
 from scheduler_core.table import labels
 from scheduler_core.table.images import MAX_COLUMNS
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MAX_AMOUNT, MEMORY
-from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.builders import make_node, make_pod
 from tests.cases import cases
+from tests.core.plugins.support import make_info
 from tests.examples import examples
 
 MIB = 1024 * 1024
-
-
-def make_info(node: NodeBuilder, *pods: PodBuilder, images: dict[str, tuple[int, int]] | None = None) -> NodeInfo:
-    info = NodeInfo(next_generation=lambda: 0)
-    info.set_node(node.build())
-    for pod in pods:
-        info.add_pod(PodInfo.of(pod.build()))
-    info.image_states = {name: ImageStateSummary(*state) for name, state in (images or {}).items()}
-    return info
 
 
 @pytest.fixture
