@@ -21,6 +21,7 @@ from scheduler_core.errors import ManifestError
 from scheduler_core.model.changes import ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
+from tests.builders import written
 from tests.cases import cases
 
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
@@ -43,7 +44,7 @@ class Cluster:
     def __init__(self) -> None:
         self.driver = DeviceDriver(ClusterOptions())
         self.world = World(build(draws=SeededDraws(1)), [self.driver], now=START)
-        self.request(Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}))
+        self.request(Create(written("Namespace", "default")))
 
     def request(self, *requests: Request) -> None:
         for answer in self.world.request(*requests):
@@ -52,8 +53,7 @@ class Cluster:
 
     def node(self, devices: str | None, name: str = "n1") -> None:
         annotations = {} if devices is None else {DEVICES: devices}
-        metadata = {"name": name, "annotations": annotations}
-        self.request(Create({"apiVersion": "v1", "kind": "Node", "metadata": metadata}))
+        self.request(Create(written("Node", name, metadata={"annotations": annotations})))
 
     def annotate(self, devices: str | None, name: str = "n1") -> None:
         self.request(Patch(ObjectKey("Node", "", name), {"metadata": {"annotations": {DEVICES: devices}}}))

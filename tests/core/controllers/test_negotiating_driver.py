@@ -19,7 +19,7 @@ from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.model.effects import Effects
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
-from tests.builders import make_node
+from tests.builders import make_node, written
 
 SECOND = 1_000_000
 START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
@@ -42,13 +42,12 @@ def spec(mode: str = "") -> Manifest:
 
 
 def template() -> Manifest:
-    metadata = {"name": "large-black-cat-claim-template", "namespace": "default"}
-    return {"apiVersion": OLDER, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": {"spec": spec()}}
+    made = written("ResourceClaimTemplate", "large-black-cat-claim-template", spec={"spec": spec()})
+    return {**made, "apiVersion": OLDER}
 
 
 def claim(name: str, mode: str = "") -> Manifest:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": OLDER, "kind": "ResourceClaim", "metadata": metadata, "spec": spec(mode)}
+    return {**written("ResourceClaim", name, spec=spec(mode)), "apiVersion": OLDER}
 
 
 def pod(name: str, *sources: str) -> Manifest:
@@ -56,8 +55,7 @@ def pod(name: str, *sources: str) -> Manifest:
     made = {"resourceClaimTemplateName": "large-black-cat-claim-template"}
     given = [{"resourceClaimName": source} for source in sources] or [made, made]
     entries = [{"name": f"cat-{number}", "source": source} for number, source in enumerate(given)]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-            "spec": {"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries}}  # fmt: skip
+    return written("Pod", name, spec={"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries})
 
 
 class Cluster:
@@ -73,7 +71,7 @@ class Cluster:
             now=START,
             watch=self._watch,
         )
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        self.create(written("Namespace", "default"))
 
     def _watch(self, effects: Effects) -> None:
         self.messages += [attempt.message for attempt in effects.attempts if attempt.message]

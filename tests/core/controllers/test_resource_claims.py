@@ -21,7 +21,7 @@ from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
-from tests.builders import make_pod
+from tests.builders import make_manifest, make_pod, written
 from tests.cases import cases
 
 SECOND = 1_000_000
@@ -39,17 +39,11 @@ ALLOCATION = {
 
 
 def template(name: str = "t", **metadata: Any) -> Manifest:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaimTemplate",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"metadata": metadata, "spec": SPEC},
-    }
+    return written("ResourceClaimTemplate", name, spec={"metadata": metadata, "spec": SPEC})
 
 
 def claim(name: str, **metadata: Any) -> Manifest:
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-            "metadata": {"name": name, "namespace": "default", **metadata}, "spec": SPEC}  # fmt: skip
+    return written("ResourceClaim", name, metadata=metadata, spec=SPEC)
 
 
 def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Manifest:
@@ -60,9 +54,8 @@ def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Man
         else {"name": entry, "resourceClaimName": source}
         for entry, source in (entries or {"gpu": "t:t"}).items()
     ]
-    container = {"name": "c", "image": "i"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-            "spec": {"containers": [container], "resourceClaims": claims, **spec}}  # fmt: skip
+    whole = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims, **spec}
+    return written("Pod", name, spec=whole)
 
 
 class Cluster:
@@ -72,7 +65,7 @@ class Cluster:
         options = ClusterOptions()
         self.controller = ResourceClaimController(options)
         self.world = World(build(draws=SeededDraws(1)), [self.controller, GarbageCollector(options)], now=START)
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        self.create(written("Namespace", "default"))
 
     def create(self, *given: Manifest) -> None:
         self.request(*map(Create, given))
@@ -89,12 +82,13 @@ class Cluster:
         return cast("Manifest | None", self.world.store.get(ObjectKey(kind, "default", name)))
 
     def pod(self, name: str) -> Manifest:
-        found = self.get("Pod", name)
-        assert found is not None
-        return found
+        return self._stored("Pod", name)
 
     def claim(self, name: str) -> Manifest:
-        found = self.get("ResourceClaim", name)
+        return self._stored("ResourceClaim", name)
+
+    def _stored(self, kind: str, name: str) -> Manifest:
+        found = self.get(kind, name)
         assert found is not None
         return found
 
@@ -114,6 +108,10 @@ class Cluster:
             Patch(key, {"metadata": {"finalizers": [DELETE_PROTECTION]}}),
             Patch(key, {"status": status}, subresource="status"),
         )
+
+    def report(self, claim: str, **status: Any) -> None:
+        """Write the status of a claim."""
+        self.request(Patch(ObjectKey("ResourceClaim", "default", claim), {"status": status}, subresource="status"))
 
     def bind(self, pod: str, node: str = "n1") -> None:
         self.request(Bind(ObjectKey("Pod", "default", pod), node))
@@ -181,11 +179,8 @@ def test_all_entries_get_their_claims_before_the_status_names_any(cluster: Clust
 
 
 def test_refused_claim_is_asked_for_again(cluster: Cluster) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"},
-             "spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}},
-             "status": {"hard": {"count/resourceclaims.resource.k8s.io": "0"},
-                        "used": {"count/resourceclaims.resource.k8s.io": "0"}}}  # fmt: skip
-    cluster.world.load([{**quota, "metadata": {**quota["metadata"], "uid": "q"}}])
+    none = {"count/resourceclaims.resource.k8s.io": "0"}
+    cluster.world.load([make_manifest("ResourceQuota", "q", spec={"hard": none}, status={"hard": none, "used": none})])
     cluster.create(template(), pod("user"))
     assert cluster.claims() == []
     cluster.delete("ResourceQuota", "q")
@@ -279,16 +274,14 @@ def test_reservation_of_a_namesake_is_taken_back(cluster: Cluster) -> None:
     assert "reservedFor" not in cluster.claim("mine").get("status", {})
     # The controller comes when the namesake is there already.
     earlier = {"resource": "pods", "name": "user", "uid": "earlier"}
-    key = ObjectKey("ResourceClaim", "default", "mine")
-    cluster.request(Patch(key, {"status": {"allocation": ALLOCATION, "reservedFor": [earlier]}}, subresource="status"))
+    cluster.report("mine", allocation=ALLOCATION, reservedFor=[earlier])
     assert "reservedFor" not in cluster.claim("mine").get("status", {})
 
 
 def test_finalizer_stays_where_the_scheduler_gave_the_allocation_back(cluster: Cluster) -> None:
     cluster.create(claim("mine"), pod("user", {"gpu": "mine"}))
     cluster.allocate("mine", "user")
-    key = ObjectKey("ResourceClaim", "default", "mine")
-    cluster.request(Patch(key, {"status": {"allocation": None, "reservedFor": None}}, subresource="status"))
+    cluster.report("mine", allocation=None, reservedFor=None)
     assert cluster.claim("mine")["metadata"]["finalizers"] == [DELETE_PROTECTION]
     cluster.delete("ResourceClaim", "mine")
     assert cluster.get("ResourceClaim", "mine") is None
@@ -308,8 +301,7 @@ def test_pod_placed_by_hand_has_its_claim_reserved_once_it_is_allocated(cluster:
     cluster.create(template(), pod("user", nodeName="n1"))
     name = cluster.claim_of("user")
     assert "reservedFor" not in cluster.claim(name).get("status", {})
-    key = ObjectKey("ResourceClaim", "default", name)
-    cluster.request(Patch(key, {"status": {"allocation": ALLOCATION}}, subresource="status"))
+    cluster.report(name, allocation=ALLOCATION)
     uid = cluster.pod("user")["metadata"]["uid"]
     assert cluster.claim(name)["status"]["reservedFor"] == [{"resource": "pods", "name": "user", "uid": uid}]
 
