@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType, Update
 from scheduler_core.apiserver.server import ApiServer
@@ -136,18 +134,16 @@ def test_quota_that_nobody_counted_yet_refuses(server: ApiServer) -> None:
     assert refused(server, pod()).message == 'pods "p" is forbidden: status unknown for quota: q, resources: pods'
 
 
-@pytest.mark.parametrize(
-    ("scope", "spec", "counts"),
-    [
-        ("BestEffort", {"containers": [container()]}, True),
-        ("BestEffort", {}, False),
-        ("NotBestEffort", {}, True),
-        ("Terminating", {"activeDeadlineSeconds": 9}, True),
-        ("Terminating", {}, False),
-        ("NotTerminating", {}, True),
-        ("PriorityClass", {"priorityClassName": "system-node-critical"}, True),
-        ("PriorityClass", {}, False),
-    ],
+@cases(
+    "scope, spec, counts",
+    ("asks for nothing", "BestEffort", {"containers": [container()]}, True),
+    ("asks for something, and best effort is counted", "BestEffort", {}, False),
+    ("asks for something", "NotBestEffort", {}, True),
+    ("has a deadline", "Terminating", {"activeDeadlineSeconds": 9}, True),
+    ("has none, and deadlines are counted", "Terminating", {}, False),
+    ("has no deadline", "NotTerminating", {}, True),
+    ("has a class", "PriorityClass", {"priorityClassName": "system-node-critical"}, True),
+    ("has no class", "PriorityClass", {}, False),
 )
 def test_quota_counts_what_its_scope_selects(server: ApiServer, scope: str, spec: Manifest, counts: bool) -> None:
     quota(server, {"pods": "5"}, scopes=[scope])

@@ -16,6 +16,7 @@ from scheduler_core.apiserver import tables
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW, send
 
 Json = dict[str, Any]
@@ -56,24 +57,17 @@ def config(kind: str, **fields: Any) -> Json:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, **fields}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "problems"),
-    [
-        (config("ConfigMap", data={"a": "1"}), config("ConfigMap", data={"b": "2"}), []),
-        (
-            config("ConfigMap", data={"a": "1"}, immutable=True),
-            config("ConfigMap", data={"a": "2"}),
-            ["data", "immutable"],
-        ),
-        (
-            config("ConfigMap", immutable=True),
-            config("ConfigMap", immutable=True, binaryData={"a": "AA=="}),
-            ["binaryData"],
-        ),
-        (config("Secret", data={"a": "AA=="}, immutable=True), config("Secret", immutable=True), ["data"]),
-        (config("Secret"), config("Secret", type="my/type"), ["type"]),
-    ],
-)
+@cases(
+    "before, after, problems",
+    ("what is not immutable", config("ConfigMap", data={"a": "1"}), config("ConfigMap", data={"b": "2"}), []),
+    ("data, and that it is", config("ConfigMap", data={"a": "1"}, immutable=True), config("ConfigMap", data={"a": "2"}),
+     ["data", "immutable"]),
+    ("binary data", config("ConfigMap", immutable=True), config("ConfigMap", immutable=True, binaryData={"a": "AA=="}),
+     ["binaryData"]),
+    ("data of a secret that go", config("Secret", data={"a": "AA=="}, immutable=True), config("Secret", immutable=True),
+     ["data"]),
+    ("type of a secret", config("Secret"), config("Secret", type="my/type"), ["type"]),
+)  # fmt: skip
 def test_what_is_immutable_stays(frozen: ApiServer, before: Json, after: Json, problems: list[str]) -> None:
     assert send(frozen, "POST", path(before), before).code == 201
     reply = send(frozen, "PUT", path(before, "x"), after)
