@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from scheduler_core.api import manifests
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import DELETE_PROTECTION, ResourceClaim
-from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportStatus, Request
-from scheduler_core.build import build
-from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportStatus
+from scheduler_core.controllers.controller import ClusterOptions, Controller
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.pod_claims import generate_name
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
 from tests.builders import make_manifest, make_pod, written
 from tests.cases import cases
-
-SECOND = 1_000_000
-START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
-Manifest = dict[str, Any]
+from tests.core.controllers.few import Few
+from tests.core.controllers.simulation import START, Manifest
 
 REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
 SPEC = {"devices": {"requests": [REQUEST]}}
@@ -58,42 +51,19 @@ def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Man
     return written("Pod", name, spec=whole)
 
 
-class Cluster:
+class Cluster(Few):
     """A cluster whose scheduler allocates nothing: the test does it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *before: Controller) -> None:
         options = ClusterOptions()
         self.controller = ResourceClaimController(options)
-        self.world = World(build(draws=SeededDraws(1)), [self.controller, GarbageCollector(options)], now=START)
-        self.create(written("Namespace", "default"))
-
-    def create(self, *given: Manifest) -> None:
-        self.request(*map(Create, given))
-
-    def request(self, *requests: Request) -> None:
-        for answer in self.world.request(*requests):
-            assert not isinstance(answer, Refused), answer.status.message
-        self.settle()
-
-    def settle(self, seconds: float = 0) -> None:
-        self.world.run_until(self.world.now + round(seconds * SECOND))
-
-    def get(self, kind: str, name: str) -> Manifest | None:
-        return cast("Manifest | None", self.world.store.get(ObjectKey(kind, "default", name)))
+        super().__init__(*before, self.controller, GarbageCollector(options))
 
     def pod(self, name: str) -> Manifest:
-        return self._stored("Pod", name)
+        return self.stored("Pod", name)
 
     def claim(self, name: str) -> Manifest:
-        return self._stored("ResourceClaim", name)
-
-    def _stored(self, kind: str, name: str) -> Manifest:
-        found = self.get(kind, name)
-        assert found is not None
-        return found
-
-    def claims(self) -> list[Manifest]:
-        return list(map(dict, self.world.store.list("ResourceClaim")))
+        return self.stored("ResourceClaim", name)
 
     def claim_of(self, pod: str, entry: str = "gpu") -> str:
         statuses = self.pod(pod)["status"].get("resourceClaimStatuses", [])

@@ -7,24 +7,17 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import ObjectKey, Patch
-from scheduler_core.build import build
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
-from scheduler_core.controllers.resource_claims import ResourceClaimController
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
-from tests.builders import make_node, written
-from tests.core.controllers.test_resource_claims import ALLOCATION, START, Cluster, claim, pod, template
+from tests.builders import make_node
+from tests.core.controllers.test_resource_claims import ALLOCATION, Cluster, claim, pod, template
 
 
 class Placed(Cluster):
     """A cluster with a node, its kubelet and the claim controller."""
 
     def __init__(self) -> None:
-        options = ClusterOptions()
-        self.controller = ResourceClaimController(options)
-        self.world = World(build(draws=SeededDraws(1)), [Kubelet(options), self.controller], now=START)
-        self.create(written("Namespace", "default"))
+        super().__init__(Kubelet(ClusterOptions()))
         self.create({**make_node("n1").manifest(), "metadata": {"name": "n1"}})
 
     def allocate(self, claim: str, *pods: str) -> None:
