@@ -138,16 +138,12 @@ class Nodes:
 
     def deleted_at(self, name: str) -> float | None:
         """The second at which the pod was asked to go."""
-        for second, change in self.watcher.seen:
-            obj = change.obj if isinstance(change, ObjectPut) else None
-            if obj is not None and (obj.kind, obj.name) == ("Pod", name) and obj.metadata.deletion_timestamp:
-                return second
-        return None
+        return self.first(name, lambda pod: pod.metadata.deletion_timestamp, "Pod")
 
-    def first(self, name: str, condition: Any) -> float | None:
-        """The first second at which the node's object fulfils the condition."""
+    def first(self, name: str, condition: Any, kind: str = "Node") -> float | None:
+        """The first second at which the object fulfils the condition."""
         for second, change in self.watcher.seen:
             obj = change.obj if isinstance(change, ObjectPut) else None
-            if obj is not None and (obj.kind, obj.name) == ("Node", name) and condition(obj):
+            if obj is not None and (obj.kind, obj.name) == (kind, name) and condition(obj):
                 return second
         return None

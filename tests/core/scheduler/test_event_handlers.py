@@ -13,17 +13,12 @@ from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import make, make_node, make_pod
 from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, Cluster, FilteringPlugin, ToldPlugins, profile, start
-
-
-def _cluster(cpu: str = "2") -> Cluster:
-    cluster = start(profile(default=True))
-    cluster.put(make_node("n0").capacity(cpu=cpu).build())
-    return cluster
+from tests.core.scheduler.shell import _cluster
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    return _cluster()
+    return _cluster(cpu="2")
 
 
 def _tried(effects: Effects) -> list[str]:
