@@ -54,22 +54,9 @@ class TestNodes:
 
 
 class TestImages:
-    def test_the_size_of_the_first_reporter_stays(self, cache: Cache) -> None:
-        cache.add_node(make_node("a").images({"i:1": 10}).build())
-        copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
-        (state,) = [state for name, state in copy.image_states.items() if name == "i:1"]
-        assert (state.size, state.num_nodes) == (10, 2)
-
     def test_an_image_nobody_has_is_dropped_with_its_size(self, cache: Cache) -> None:
         old = make_node("a").images({"i:1": 10}).build()
         cache.add_node(old)
         cache.update_node(old, make_node("a").build())
         copy = cache.add_node(make_node("b").images({"i:1": 99}).build())
         assert copy.image_states["i:1"].size == 99
-
-    def test_a_removed_node_no_longer_counts(self, cache: Cache) -> None:
-        node = make_node("a").images({"i:1": 10}).build()
-        cache.add_node(node)
-        cache.add_node(make_node("b").images({"i:1": 10}).build())
-        cache.remove_node(node)
-        assert cache.copy_of(cache.items["b"]).image_states["i:1"].num_nodes == 1

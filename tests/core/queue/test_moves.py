@@ -137,18 +137,6 @@ class TestFlushes:
 
 
 class TestHintsOff:
-    @cases(
-        "moved, want",
-        ("moved", True, "Backoff"),
-        ("not", False, "Unschedulable"),
-    )
-    def test_a_move_request_during_the_cycle_sends_the_pod_to_backoff(self, moved: bool, want: str) -> None:
-        rig = Rig(queueing_hints=False)
-        info = rig.flying("a")
-        if moved:
-            rig.move()
-        assert rig.fail(info, "Refuser").to == want
-
     def test_an_error_goes_to_backoff_always(self) -> None:
         rig = Rig(queueing_hints=False)
         assert rig.fail(rig.flying("a")).to == "Backoff"
