@@ -318,13 +318,16 @@ def make(kind: str, name: str, *, namespace: str = "default", **fields: Any) -> 
 
 
 def make_manifest(kind: str, name: str, *, namespace: str = "default", **fields: Any) -> Dict:
-    """The manifest of any object; `metadata` is merged."""
-    cls = manifests.KINDS[kind]
-    metadata: Dict = {"name": name, "uid": f"{kind.lower()}-{name}"}
-    if cls.namespaced:
-        metadata["namespace"] = namespace
-    metadata.update(fields.pop("metadata", {}))
-    return {"apiVersion": cls.api_version, "kind": kind, "metadata": metadata, **fields}
+    """The manifest of any object that is stored; `metadata` is merged."""
+    metadata = {"uid": f"{kind.lower()}-{name}", **fields.pop("metadata", {})}
+    return written(kind, name, namespace=namespace, metadata=metadata, **fields)
+
+
+def written(kind: str, name: str, *, namespace: str = "default", metadata: Dict | None = None, **fields: Any) -> Dict:
+    """The manifest of any object as a user writes it, without a uid; `metadata` is merged."""
+    cls = manifests.CLASSES[kind]
+    own = {"name": name, "namespace": namespace} if cls.namespaced else {"name": name}
+    return {"apiVersion": cls.api_version, "kind": kind, "metadata": {**own, **(metadata or {})}, **fields}
 
 
 def scheduler_config(**fields: Any) -> str:

@@ -130,13 +130,6 @@ def test_score_enabled_with_a_weight_goes_first_there_and_stays_a_filter() -> No
     assert "NodeAffinity" in [plugin.name for plugin in framework.filter]
 
 
-def test_default_weights() -> None:
-    weights = _framework(None).weights
-    assert weights["TaintToleration"] == 3
-    assert weights["NodeAffinity"] == 2
-    assert weights["NodeResourcesFit"] == weights["NodeResourcesBalancedAllocation"] == weights["ImageLocality"] == 1
-
-
 # Refusals of whole configurations
 
 

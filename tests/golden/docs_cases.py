@@ -25,23 +25,26 @@ class DocsCase:
 
 SKEW = "node(s) didn't match pod topology spread constraints"
 
-FOUR_NODES = """
-{kind: Node, metadata: {name: node1, labels: {zone: zoneA, node: node1}}}
----
-{kind: Node, metadata: {name: node2, labels: {zone: zoneA, node: node2}}}
----
-{kind: Node, metadata: {name: node3, labels: {zone: zoneB, node: node3}}}
----
-{kind: Node, metadata: {name: node4, labels: {zone: zoneB, node: node4}}}
-"""
-TWO_AND_ONE = """
----
-{kind: Pod, metadata: {name: pod1, labels: {foo: bar}}, spec: {nodeName: node1}}
----
-{kind: Pod, metadata: {name: pod2, labels: {foo: bar}}, spec: {nodeName: node2}}
----
-{kind: Pod, metadata: {name: pod3, labels: {foo: bar}}, spec: {nodeName: node3}}
-"""
+
+def nodes(**zones: str) -> str:
+    """Nodes in these zones, each a domain of its own under the key `node`."""
+    return "".join(
+        f"---\n{{kind: Node, metadata: {{name: {name}, labels: {{zone: {zone}, node: {name}}}}}}}\n"
+        for name, zone in zones.items()
+    )
+
+
+def pods(*nodes: str) -> str:
+    """Pods that count, one on each of these nodes."""
+    return "".join(
+        f"---\n{{kind: Pod, metadata: {{name: pod{number}, labels: {{foo: bar}}}}, spec: {{nodeName: {node}}}}}\n"
+        for number, node in enumerate(nodes, 1)
+    )
+
+
+FOUR_NODES = nodes(node1="zoneA", node2="zoneA", node3="zoneB", node4="zoneB")
+TWO_AND_ONE = pods("node1", "node2", "node3")
+CONFLICT = nodes(node1="zoneA", node2="zoneA", node3="zoneB") + pods("node1", "node1", "node2", "node3", "node3")
 ONE_CONSTRAINT = """
 kind: Pod
 metadata: {name: mypod, labels: {foo: bar}}
@@ -52,6 +55,7 @@ spec:
 TWO_CONSTRAINTS = ONE_CONSTRAINT + (
     "  - {maxSkew: 1, topologyKey: node, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {foo: bar}}}\n"
 )
+SOFT = "topologyKey: node, whenUnsatisfiable: ScheduleAnyway"
 
 CASES = (
     DocsCase(
@@ -70,32 +74,21 @@ CASES = (
     ),
     DocsCase(
         "spread: two constraints that conflict",
-        cluster="""
-{kind: Node, metadata: {name: node1, labels: {zone: zoneA, node: node1}}}
----
-{kind: Node, metadata: {name: node2, labels: {zone: zoneA, node: node2}}}
----
-{kind: Node, metadata: {name: node3, labels: {zone: zoneB, node: node3}}}
----
-{kind: Pod, metadata: {name: pod1, labels: {foo: bar}}, spec: {nodeName: node1}}
----
-{kind: Pod, metadata: {name: pod2, labels: {foo: bar}}, spec: {nodeName: node1}}
----
-{kind: Pod, metadata: {name: pod3, labels: {foo: bar}}, spec: {nodeName: node2}}
----
-{kind: Pod, metadata: {name: pod4, labels: {foo: bar}}, spec: {nodeName: node3}}
----
-{kind: Pod, metadata: {name: pod5, labels: {foo: bar}}, spec: {nodeName: node3}}
-""",
+        cluster=CONFLICT,
         pod=TWO_CONSTRAINTS,
         refused={"node1": SKEW, "node2": SKEW, "node3": SKEW},
         message=f"0/3 nodes are available: 3 {SKEW}. ",
     ),
     DocsCase(
+        "spread: the second of them is soft",
+        cluster=CONFLICT,
+        pod=TWO_CONSTRAINTS.replace("topologyKey: node, whenUnsatisfiable: DoNotSchedule", SOFT),
+        goes_to=("node3",),
+        refused={"node1": SKEW, "node2": SKEW},
+    ),
+    DocsCase(
         "spread: zone C, excluded by node affinity, does not count",
-        cluster=FOUR_NODES
-        + "---\n{kind: Node, metadata: {name: node5, labels: {zone: zoneC, node: node5}}}\n"
-        + TWO_AND_ONE,
+        cluster=FOUR_NODES + nodes(node5="zoneC") + TWO_AND_ONE,
         pod=ONE_CONSTRAINT
         + """
   affinity:

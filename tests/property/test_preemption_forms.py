@@ -27,6 +27,7 @@ from scheduler_core.preemption.trial import Question, dry_run
 from scheduler_core.preemption.tried import Tried, tried_by_node
 from scheduler_core.table import resources
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 
 GPU = "example.com/gpu"
 NOW = 1_900_000_000_000_000  # 2030-03-17T17:46:40Z
@@ -173,15 +174,13 @@ def test_rows_and_nodes_agree_when_pods_come_and_go(seed: int) -> None:
         assert told(by_rows) == told(tried_by_node(run, potential, NOW))
 
 
-@pytest.mark.parametrize(
-    ("module", "limit", "value"),
-    [
-        pytest.param(row_pods, "MAX_PODS", 3, id="rows hold more pods than arrays do"),
-        pytest.param(row_pods, "_SPARE_NUMBERS", -1_000_000, id="all numbers are given out anew each time"),
-        pytest.param(row_search, "_MOST_STATUSES", 1, id="two statuses are too many to keep"),
-        pytest.param(row_search, "_MAX_OUTCOMES", 1, id="only the last search is cached"),
-        pytest.param(resources, "_MAX_LINES", 1, id="only the last set of resources is kept"),
-    ],
+@cases(
+    "module, limit, value",
+    ("rows hold more pods than arrays do", row_pods, "MAX_PODS", 3),
+    ("all numbers are given out anew each time", row_pods, "_SPARE_NUMBERS", -1_000_000),
+    ("two statuses are too many to keep", row_search, "_MOST_STATUSES", 1),
+    ("only the last search is cached", row_search, "_MAX_OUTCOMES", 1),
+    ("only the last set of resources is kept", resources, "_MAX_LINES", 1),
 )
 def test_rows_and_nodes_agree_whatever_the_limits(
     module: ModuleType, limit: str, value: int, monkeypatch: pytest.MonkeyPatch
@@ -191,16 +190,14 @@ def test_rows_and_nodes_agree_whatever_the_limits(
         test_rows_and_nodes_agree_when_pods_come_and_go(seed)
 
 
-@pytest.mark.parametrize(
+@cases(
     "pod",
-    [
-        pytest.param(make_pod().host_port(80), id="it wants a port of the node"),
-        pytest.param(make_pod().label(app="x").spread("kubernetes.io/hostname", {"app": "x"}), id="it is spread"),
-        pytest.param(
-            make_pod().label(app="x").pod_affinity("kubernetes.io/hostname", {"app": "x"}, anti=True),
-            id="it keeps away from pods",
-        ),
-    ],
+    ("it wants a port of the node", make_pod().host_port(80)),
+    ("it is spread", make_pod().label(app="x").spread("kubernetes.io/hostname", {"app": "x"})),
+    (
+        "it keeps away from pods",
+        make_pod().label(app="x").pod_affinity("kubernetes.io/hostname", {"app": "x"}, anti=True),
+    ),
 )
 def test_nodes_are_tried_one_by_one_when(pod: PodBuilder) -> None:
     world = World(1)

@@ -25,6 +25,7 @@ from scheduler_core.scheduler.store import ObjectStore
 from scheduler_core.table import pods, tallies
 from scheduler_core.table.node_table import NodeTable
 from tests.builders import make
+from tests.cases import cases
 from tests.core.plugins.support import FakeHandle, FakeSnapshot
 from tests.property.test_spread_and_affinity_forms import PLUGINS, incoming_pod, random_node, random_pod
 
@@ -149,13 +150,11 @@ class Comparison:
         assert scores.tolist() == want.tolist()
 
 
-@pytest.mark.parametrize(
-    ("seed", "max_tallies", "max_followers", "many_changes", "max_known"),
-    [
-        pytest.param(1, 512, 32, 16, 4096, id="all tallies are kept"),
-        pytest.param(2, 512, 32, 1, 1, id="all tallies are kept, few changes and terms"),
-        pytest.param(3, 3, 1, 16, 4096, id="tallies are given up all the time"),
-    ],
+@cases(
+    "seed, max_tallies, max_followers, many_changes, max_known",
+    ("all tallies are kept", 1, 512, 32, 16, 4096),
+    ("all tallies are kept, few changes and terms", 2, 512, 32, 1, 1),
+    ("tallies are given up all the time", 3, 3, 1, 16, 4096),
 )
 def test_what_is_kept_equals_a_walk_over_the_nodes(
     seed: int,

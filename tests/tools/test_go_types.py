@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import cases
 from tools.go_types import HEAD, UnknownType, render
 
 CORE = """\
@@ -95,15 +96,13 @@ def test_table_has_every_type_that_fields_lead_to(tmp_path: Path) -> None:
     assert render(checkout(tmp_path)) == HEAD + WANT
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        pytest.param("ID types.UID", "ID types.Gone", "pkg/types has no type Gone", id="no such type"),
-        pytest.param("ID types.UID", "ID other.UID", "other.UID", id="no such package"),
-        pytest.param("ID types.UID", "ID func() string", "ID func", id="no type of data"),
-        pytest.param('`json:"id"`', "", "ID types.UID", id="no name in manifests"),
-        pytest.param("type Host struct", "type ObjectMeta struct", "stands for", id="two types of one name"),
-    ],
+@cases(
+    "old, new, message",
+    ("no such type", "ID types.UID", "ID types.Gone", "pkg/types has no type Gone"),
+    ("no such package", "ID types.UID", "ID other.UID", "other.UID"),
+    ("no type of data", "ID types.UID", "ID func() string", "ID func"),
+    ("no name in manifests", '`json:"id"`', "", "ID types.UID"),
+    ("two types of one name", "type Host struct", "type ObjectMeta struct", "stands for"),
 )
 def test_what_the_table_cannot_say_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     core = CORE.replace(old, new)

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import cases
 from tools.structure import MAX_LINES, REASON, problems
 
 TOO_MANY = "x = 1\n" * (MAX_LINES + 1)
@@ -16,15 +15,13 @@ def tree(root: Path, text: str, ignores: str = "") -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    ("text", "exceptions", "want"),
-    [
-        pytest.param("x = 1\n" * MAX_LINES, set(), "", id="not long"),
-        pytest.param(TOO_MANY, set(), "401 lines", id="long"),
-        pytest.param(f"# {REASON}of this.\n{TOO_MANY}", set(), "", id="long with a reason"),
-        pytest.param(TOO_MANY, {"tools/a.py"}, "", id="long and excepted"),
-        pytest.param("x = 1\n", {"tools/a.py"}, "take it from LONG", id="excepted for nothing"),
-    ],
+@cases(
+    "text, exceptions, want",
+    ("not long", "x = 1\n" * MAX_LINES, set(), ""),
+    ("long", TOO_MANY, set(), "401 lines"),
+    ("long with a reason", f"# {REASON}of this.\n{TOO_MANY}", set(), ""),
+    ("long and excepted", TOO_MANY, {"tools/a.py"}, ""),
+    ("excepted for nothing", "x = 1\n", {"tools/a.py"}, "take it from LONG"),
 )
 def test_long_file_needs_a_reason(text: str, exceptions: set[str], want: str, tmp_path: Path) -> None:
     found = problems(tree(tmp_path, text), exceptions)
@@ -32,12 +29,10 @@ def test_long_file_needs_a_reason(text: str, exceptions: set[str], want: str, tm
     assert all(want in line for line in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "stale"),
-    [
-        pytest.param("def f(a, b, c, d, e, g): ...\n", False, id="six parameters"),
-        pytest.param("def f(a, b, c, d, e): ...\n", True, id="five"),
-    ],
+@cases(
+    "text, stale",
+    ("six parameters", "def f(a, b, c, d, e, g): ...\n", False),
+    ("five", "def f(a, b, c, d, e): ...\n", True),
 )
 def test_exception_for_many_parameters_is_needed(text: str, stale: bool, tmp_path: Path) -> None:
     found = problems(tree(tmp_path, text, '"tools/a.py" = ["PLR0913"]\n'), set())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kschedweb.environment import ROOT
+from tests.cases import cases
 from tools import cli, testing
 from tools.testing import changed, groups, pytests
 from tools.testing.outcome import Failure, Outcome, counted
@@ -22,14 +23,12 @@ SERVICE_TEST, PLAIN_TEST = "tests/faults/test_kills.py::test_a", "tests/core/api
 SERVED = Failure(SERVICE_TEST, "what it said\n", may_pass=True)
 
 
-@pytest.mark.parametrize(
-    ("report", "code", "want"),
-    [
-        pytest.param(SUITE.format(0, 0), 0, Outcome(8, 0, 2), id="all good"),
-        pytest.param(SUITE.format(1, 2), 1, Outcome(5, 3, 2), id="failures and errors"),
-        pytest.param(SUITE.format(0, 0), 3, Outcome(8, 1, 2), id="ended badly all the same"),
-        pytest.param(None, 2, Outcome(0, 1, 0), id="no report"),
-    ],
+@cases(
+    "report, code, want",
+    ("all good", SUITE.format(0, 0), 0, Outcome(8, 0, 2)),
+    ("failures and errors", SUITE.format(1, 2), 1, Outcome(5, 3, 2)),
+    ("ended badly all the same", SUITE.format(0, 0), 3, Outcome(8, 1, 2)),
+    ("no report", None, 2, Outcome(0, 1, 0)),
 )
 def test_counted_is_honest(tmp_path: Path, report: str | None, code: int, want: Outcome) -> None:
     path = tmp_path / "report.xml"
@@ -70,14 +69,12 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return made
 
 
-@pytest.mark.parametrize(
-    ("words", "without", "last"),
-    [
-        pytest.param([], [], "16 passed, 0 failed, 1 skipped", id="all groups"),
-        pytest.param([], ["browser"], "14 passed, 0 failed, 1 skipped, left out: browser", id="one left out"),
-        pytest.param([], ["front"], "13 passed, 0 failed, 1 skipped, left out: front", id="that beside the checks"),
-        pytest.param(["core"], [], "5 passed, 0 failed, 0 skipped", id="one group, without the checks"),
-    ],
+@cases(
+    "words, without, last",
+    ("all groups", [], [], "16 passed, 0 failed, 1 skipped"),
+    ("one left out", [], ["browser"], "14 passed, 0 failed, 1 skipped, left out: browser"),
+    ("that beside the checks", [], ["front"], "13 passed, 0 failed, 1 skipped, left out: front"),
+    ("one group, without the checks", ["core"], [], "5 passed, 0 failed, 0 skipped"),
 )
 def test_last_line_adds_up(
     runs: Runs, capsys: pytest.CaptureFixture[str], words: list[str], without: list[str], last: str
@@ -137,14 +134,12 @@ def test_service_test_that_passes_alone_is_told_as_unstable_and_counts_as_passed
     assert lines[-1] == "19 passed, 0 failed, 1 skipped"
 
 
-@pytest.mark.parametrize(
-    ("failures", "again", "tried"),
-    [
-        pytest.param([SERVED], Outcome(0, 1, 0, [Failure(SERVICE_TEST)]), True, id="it fails again"),
-        pytest.param([SERVED], Outcome(0, 1, 0, [Failure("faults")]), True, id="pytest ends badly"),
-        pytest.param([Failure(PLAIN_TEST)], Outcome(1), False, id="it has no service"),
-        pytest.param([replace(SERVED, name=f"{SERVICE_TEST}{n}") for n in range(9)], Outcome(9), False, id="too many"),
-    ],
+@cases(
+    "failures, again, tried",
+    ("it fails again", [SERVED], Outcome(0, 1, 0, [Failure(SERVICE_TEST)]), True),
+    ("pytest ends badly", [SERVED], Outcome(0, 1, 0, [Failure("faults")]), True),
+    ("it has no service", [Failure(PLAIN_TEST)], Outcome(1), False),
+    ("too many", [replace(SERVED, name=f"{SERVICE_TEST}{n}") for n in range(9)], Outcome(9), False),
 )
 def test_failure_stays_one(
     runs: Runs, capsys: pytest.CaptureFixture[str], failures: list[Failure], again: Outcome, tried: bool
@@ -184,20 +179,14 @@ def test_failures_are_written_down_with_their_output_and_whether_they_have_anoth
 # Which tests
 
 
-@pytest.mark.parametrize(
-    ("words", "want"),
-    [
-        pytest.param(["faults"], {"faults": ["tests/faults"]}, id="a group"),
-        pytest.param(["front"], {"front": []}, id="the group without Python"),
-        pytest.param([PLAIN_TEST], {"core": [PLAIN_TEST]}, id="a test"),
-        pytest.param(
-            ["./tests/web/live/", "tests/core/api"],
-            {"core": ["tests/core/api"], "web": ["tests/web/live"]},
-            id="folders",
-        ),
-        pytest.param([str(ROOT / "frontend" / "src")], {"front": ["frontend/src"]}, id="the browser's half"),
-        pytest.param(["attack", "tests/attack"], {"attack": ["tests/attack"]}, id="twice the same"),
-    ],
+@cases(
+    "words, want",
+    ("a group", ["faults"], {"faults": ["tests/faults"]}),
+    ("the group without Python", ["front"], {"front": []}),
+    ("a test", [PLAIN_TEST], {"core": [PLAIN_TEST]}),
+    ("folders", ["./tests/web/live/", "tests/core/api"], {"core": ["tests/core/api"], "web": ["tests/web/live"]}),
+    ("the browser's half", [str(ROOT / "frontend" / "src")], {"front": ["frontend/src"]}),
+    ("twice the same", ["attack", "tests/attack"], {"attack": ["tests/attack"]}),
 )
 def test_words_name_tests(words: list[str], want: dict[str, list[str]]) -> None:
     assert groups.chosen(words) == want
@@ -243,35 +232,20 @@ def test_what_differs_from_main_is_found_committed_or_not(checkout: Path) -> Non
     assert changed.changed_files(checkout) == {"a.py", "b.py"}
 
 
-@pytest.mark.parametrize(
-    ("files", "some", "none"),
-    [
-        pytest.param(
-            {"scheduler_core/plugins/priority_sort.py"},
-            {"tests/core/plugins/test_priority_sort.py", "tests/faults", "tests/browser"},
-            {"tests/core/api/test_quantity.py", "tests/tools/test_go_types.py"},
-            id="a plugin",
-        ),
-        pytest.param(
-            {"tests/core/api/test_quantity.py"}, {"tests/core/api/test_quantity.py"}, {"tests/faults"}, id="a test"
-        ),
-        pytest.param({"tests/faults/audit.py"}, {"tests/faults/test_kills.py"}, {"tests/browser"}, id="a helper"),
-        pytest.param(
-            {"tests/web/mirror/conftest.py"},
-            {"tests/web/mirror/test_following.py"},
-            {"tests/web/live/test_feed.py"},
-            id="fixtures",
-        ),
-        pytest.param({"docs/queue.md"}, {"tests/architecture"}, {"tests/faults", "tests/browser"}, id="a page"),
-        pytest.param({"frontend/src/main.ts"}, {"tests/browser"}, {"tests/faults"}, id="the browser's half"),
-        pytest.param(
-            {"tests/mutation/breakages/001.toml"},
-            {"tests/mutation/breakages", "tests/mutation"},
-            {"tests/faults"},
-            id="data of tests",
-        ),
-    ],
-)
+@cases(
+    "files, some, none",
+    ("a plugin", {"scheduler_core/plugins/priority_sort.py"},
+     {"tests/core/plugins/test_priority_sort.py", "tests/faults", "tests/browser"},
+     {"tests/core/api/test_quantity.py", "tests/tools/test_go_types.py"}),
+    ("a test", {"tests/core/api/test_quantity.py"}, {"tests/core/api/test_quantity.py"}, {"tests/faults"}),
+    ("a helper", {"tests/faults/audit.py"}, {"tests/faults/test_kills.py"}, {"tests/browser"}),
+    ("fixtures", {"tests/web/mirror/conftest.py"},
+     {"tests/web/mirror/test_following.py"}, {"tests/web/live/test_feed.py"}),
+    ("a page", {"docs/queue.md"}, {"tests/architecture"}, {"tests/faults", "tests/browser"}),
+    ("the browser's half", {"frontend/src/main.ts"}, {"tests/browser"}, {"tests/faults"}),
+    ("data of tests", {"tests/mutation/breakages/001.toml"},
+     {"tests/mutation/breakages", "tests/mutation"}, {"tests/faults"}),
+)  # fmt: skip
 def test_changes_concern_tests(
     monkeypatch: pytest.MonkeyPatch, files: set[str], some: set[str], none: set[str]
 ) -> None:

@@ -273,28 +273,26 @@ def test_problems_of_pods(spec: dict[str, Any], want: list[str]) -> None:
     assert problems_of(pod) == want
 
 
-@pytest.mark.parametrize(
-    ("annotations", "context", "want"),
-    [
-        ("container.seccomp.security.alpha.kubernetes.io/c=unconfined",
-         {"seccompProfile": {"type": "RuntimeDefault"}},
-         [f"{C}.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match"]),
-        ("container.seccomp.security.alpha.kubernetes.io/c=docker/default",
-         {"seccompProfile": {"type": "RuntimeDefault"}}, []),
-        ("container.seccomp.security.alpha.kubernetes.io/c=localhost/a",
-         {"seccompProfile": {"type": "Localhost", "localhostProfile": "b"}},
-         [f"{C}.securityContext.seccompProfile.localhostProfile: Forbidden: seccomp profile in annotation and field"
-          " must match"]),
-        ("container.apparmor.security.beta.kubernetes.io/c=runtime/default",
-         {"appArmorProfile": {"type": "Unconfined"}},
-         [f"{C}.securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match"]),
-        ("container.apparmor.security.beta.kubernetes.io/c=localhost/a",
-         {"appArmorProfile": {"type": "Localhost", "localhostProfile": "b"}},
-         [f"{C}.securityContext.appArmorProfile.localhostProfile: Forbidden: apparmor profile in annotation and field"
-          " must match"]),
-        ("container.apparmor.security.beta.kubernetes.io/c=localhost/a",
-         {"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}, []),
-    ],
+@cases(
+    "annotations, context, want",
+    ("another seccomp type", "container.seccomp.security.alpha.kubernetes.io/c=unconfined",
+     {"seccompProfile": {"type": "RuntimeDefault"}},
+     [f"{C}.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match"]),
+    ("the runtime's seccomp by its old name", "container.seccomp.security.alpha.kubernetes.io/c=docker/default",
+     {"seccompProfile": {"type": "RuntimeDefault"}}, []),
+    ("another seccomp profile", "container.seccomp.security.alpha.kubernetes.io/c=localhost/a",
+     {"seccompProfile": {"type": "Localhost", "localhostProfile": "b"}},
+     [f"{C}.securityContext.seccompProfile.localhostProfile: Forbidden: seccomp profile in annotation and field"
+      " must match"]),
+    ("another AppArmor type", "container.apparmor.security.beta.kubernetes.io/c=runtime/default",
+     {"appArmorProfile": {"type": "Unconfined"}},
+     [f"{C}.securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match"]),
+    ("another AppArmor profile", "container.apparmor.security.beta.kubernetes.io/c=localhost/a",
+     {"appArmorProfile": {"type": "Localhost", "localhostProfile": "b"}},
+     [f"{C}.securityContext.appArmorProfile.localhostProfile: Forbidden: apparmor profile in annotation and field"
+      " must match"]),
+    ("the same AppArmor profile", "container.apparmor.security.beta.kubernetes.io/c=localhost/a",
+     {"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}, []),
 )  # fmt: skip
 def test_annotations_and_fields_name_the_same_profile(
     annotations: str, context: dict[str, Any], want: list[str]
@@ -308,22 +306,20 @@ def test_annotations_and_fields_name_the_same_profile(
     assert problems_of(make_manifest("PodTemplate", "t", template=template)) == inside
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "want"),
-    [
-        ({"kubernetes.io/config.mirror": "a"}, {},
-         f"{MIRRORED}: Forbidden: may not remove or update mirror pod annotation"),
-        ({"kubernetes.io/config.mirror": "a"}, {"kubernetes.io/config.mirror": "b"},
-         f"{MIRRORED}: Forbidden: may not remove or update mirror pod annotation"),
-        ({}, {"kubernetes.io/config.mirror": "a"},
-         f"{MIRRORED}: Forbidden: may not add mirror pod annotation"),
-        ({"container.apparmor.security.beta.kubernetes.io/c0": "unconfined"}, {},
-         "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c0]: Forbidden: may not remove or update"
-         " AppArmor annotations"),
-        ({}, {"container.apparmor.security.beta.kubernetes.io/c0": "unconfined"},
-         "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c0]: Forbidden: may not add AppArmor"
-         " annotations"),
-    ],
+@cases(
+    "before, after, want",
+    ("mirror removed", {"kubernetes.io/config.mirror": "a"}, {},
+     f"{MIRRORED}: Forbidden: may not remove or update mirror pod annotation"),
+    ("mirror changed", {"kubernetes.io/config.mirror": "a"}, {"kubernetes.io/config.mirror": "b"},
+     f"{MIRRORED}: Forbidden: may not remove or update mirror pod annotation"),
+    ("mirror added", {}, {"kubernetes.io/config.mirror": "a"},
+     f"{MIRRORED}: Forbidden: may not add mirror pod annotation"),
+    ("profile removed", {"container.apparmor.security.beta.kubernetes.io/c0": "unconfined"}, {},
+     "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c0]: Forbidden: may not remove or update"
+     " AppArmor annotations"),
+    ("profile added", {}, {"container.apparmor.security.beta.kubernetes.io/c0": "unconfined"},
+     "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c0]: Forbidden: may not add AppArmor"
+     " annotations"),
 )  # fmt: skip
 def test_annotations_of_mirrors_and_profiles_stay(before: dict[str, str], after: dict[str, str], want: str) -> None:
     old = create(make_pod("p").container().on("n").annotation(before).manifest())
@@ -334,17 +330,18 @@ def test_annotations_of_mirrors_and_profiles_stay(before: dict[str, str], after:
     assert update(old, {**old, "metadata": {**old["metadata"], "annotations": {**before, "a": "b"}}})
 
 
-@pytest.mark.parametrize(
-    ("part", "annotations", "spec", "want"),
-    [
-        ("resize", {"kubernetes.io/config.mirror": "a"}, {}, "[]: Forbidden: static pods cannot be resized"),
-        ("resize", {}, {"os": {"name": "windows"}}, "[]: Forbidden: windows pods cannot be resized"),
-        ("resize", {}, {"resources": {"requests": {"cpu": "1"}}},
-         "[]: Forbidden: pods with pod-level resources cannot be resized"),
-        ("ephemeralcontainers", {"kubernetes.io/config.mirror": "a"}, {},
-         "[]: Forbidden: static pods do not support ephemeral containers"),
-        ("status", {}, {}, "status.hostIPs[0].ip: Invalid value: \"10.0.0.1\": must be equal to `hostIP`"),
-    ],
+@cases(
+    "part, annotations, spec, want",
+    ("room of a static pod", "resize", {"kubernetes.io/config.mirror": "a"}, {},
+     "[]: Forbidden: static pods cannot be resized"),
+    ("room of a windows pod", "resize", {}, {"os": {"name": "windows"}},
+     "[]: Forbidden: windows pods cannot be resized"),
+    ("room of a whole pod", "resize", {}, {"resources": {"requests": {"cpu": "1"}}},
+     "[]: Forbidden: pods with pod-level resources cannot be resized"),
+    ("ephemeral container of a static pod", "ephemeralcontainers", {"kubernetes.io/config.mirror": "a"}, {},
+     "[]: Forbidden: static pods do not support ephemeral containers"),
+    ("addresses of another host", "status", {}, {},
+     "status.hostIPs[0].ip: Invalid value: \"10.0.0.1\": must be equal to `hostIP`"),
 )  # fmt: skip
 def test_changes_of_parts_that_are_refused(
     part: str, annotations: dict[str, str], spec: dict[str, Any], want: str

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from scheduler_core.apiserver.answers import Outcome
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType, Update
 from scheduler_core.apiserver.server import ApiServer
+from tests.builders import written
 from tests.cases import cases
 from tests.core.apiserver.asking import CLAIM, NOW, POD, Manifest, claim, done, made, pod, refused, stored
 
@@ -21,15 +20,12 @@ ENFORCE, WARN = "pod-security.kubernetes.io/enforce", "pod-security.kubernetes.i
 
 
 def limits(*items: Manifest) -> Create:
-    spec = {"limits": list(items)}
-    return Create({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": spec})
+    return Create(written("LimitRange", "l", spec={"limits": list(items)}))
 
 
 def quota(server: ApiServer, hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any) -> None:
     """A quota whose usage a controller has counted."""
-    manifest: Manifest = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}}
-    manifest["spec"] = {"hard": hard, **spec}
-    done(server, Create(manifest))
+    done(server, Create(written("ResourceQuota", "q", spec={"hard": hard, **spec})))
     counted = {"hard": hard, "used": dict.fromkeys(hard, "0") if used is None else used}
     done(server, Patch(QUOTA, {"status": counted}, subresource="status"))
 
@@ -40,8 +36,7 @@ def used(server: ApiServer) -> dict[str, str]:
 
 
 def space(server: ApiServer, labels: dict[str, str]) -> None:
-    metadata = {"name": "default", "labels": labels}
-    done(server, Create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+    done(server, Create(written("Namespace", "default", metadata={"labels": labels})))
 
 
 def container(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None) -> Manifest:
@@ -50,10 +45,8 @@ def container(requests: dict[str, str] | None = None, limits: dict[str, str] | N
 
 
 def test_limit_range_gives_containers_what_they_lack_and_says_so(server: ApiServer) -> None:
-    done(
-        server,
-        limits({"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"}, "defaultRequest": {"cpu": "1m"}}),
-    )
+    item = {"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"}, "defaultRequest": {"cpu": "1m"}}
+    done(server, limits(item))
     answer = made(server, pod(containers=[container({"memory": "1Mi"})], initContainers=[{**container(), "name": "i"}]))
     assert answer["spec"]["containers"][0]["resources"] == {
         "requests": {"cpu": "1m", "memory": "1Mi"},
@@ -141,18 +134,16 @@ def test_quota_that_nobody_counted_yet_refuses(server: ApiServer) -> None:
     assert refused(server, pod()).message == 'pods "p" is forbidden: status unknown for quota: q, resources: pods'
 
 
-@pytest.mark.parametrize(
-    ("scope", "spec", "counts"),
-    [
-        ("BestEffort", {"containers": [container()]}, True),
-        ("BestEffort", {}, False),
-        ("NotBestEffort", {}, True),
-        ("Terminating", {"activeDeadlineSeconds": 9}, True),
-        ("Terminating", {}, False),
-        ("NotTerminating", {}, True),
-        ("PriorityClass", {"priorityClassName": "system-node-critical"}, True),
-        ("PriorityClass", {}, False),
-    ],
+@cases(
+    "scope, spec, counts",
+    ("asks for nothing", "BestEffort", {"containers": [container()]}, True),
+    ("asks for something, and best effort is counted", "BestEffort", {}, False),
+    ("asks for something", "NotBestEffort", {}, True),
+    ("has a deadline", "Terminating", {"activeDeadlineSeconds": 9}, True),
+    ("has none, and deadlines are counted", "Terminating", {}, False),
+    ("has no deadline", "NotTerminating", {}, True),
+    ("has a class", "PriorityClass", {"priorityClassName": "system-node-critical"}, True),
+    ("has no class", "PriorityClass", {}, False),
 )
 def test_quota_counts_what_its_scope_selects(server: ApiServer, scope: str, spec: Manifest, counts: bool) -> None:
     quota(server, {"pods": "5"}, scopes=[scope])
@@ -162,8 +153,7 @@ def test_quota_counts_what_its_scope_selects(server: ApiServer, scope: str, spec
 
 def test_quota_counts_objects_and_growth_of_claims(server: ApiServer) -> None:
     quota(server, {"count/persistentvolumeclaims": "1", "requests.storage": "3Gi"})
-    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "p"}
-    done(server, Create({**storage, "allowVolumeExpansion": True}))
+    done(server, Create(written("StorageClass", "s", provisioner="p", allowVolumeExpansion=True)))
     manifest = claim().manifest
     done(server, Create({**manifest, "spec": {**manifest["spec"], "storageClassName": "s"}}))
     done(server, Patch(CLAIM, {"status": {"phase": "Bound"}}, subresource="status"))
@@ -184,9 +174,8 @@ def test_claim_grows_only_where_its_class_allows_it(server: ApiServer) -> None:
 
 def test_namespace_lets_in_what_its_standard_allows(server: ApiServer) -> None:
     space(server, {ENFORCE: "baseline"})
-    status = refused(
-        server, pod(hostNetwork=True, containers=[{**container(), "securityContext": {"privileged": True}}])
-    )
+    privileged = {**container(), "securityContext": {"privileged": True}}
+    status = refused(server, pod(hostNetwork=True, containers=[privileged]))
     assert status.message == (
         'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true),'
         ' privileged (container "c" must not set securityContext.privileged=true)'
@@ -200,8 +189,7 @@ def test_namespace_warns_of_pods_and_templates(server: ApiServer) -> None:
     assert done(server, pod(hostPID=True)).warnings == (text,)
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"hostPID": True, "containers": [container()]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-    workload = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
-    assert done(server, Create(workload)).warnings == (text,)
+    assert done(server, Create(written("ReplicaSet", "r", spec=spec))).warnings == (text,)
 
 
 def test_stricter_namespace_warns_of_the_pods_it_has(server: ApiServer) -> None:
@@ -227,8 +215,7 @@ def test_image_of_a_running_pod_is_checked_again(server: ApiServer) -> None:
 
 def test_devices_in_use_are_for_claims_of_namespaces_that_say_so(server: ApiServer) -> None:
     request = {"name": "r", "exactly": {"deviceClassName": "gpu", "adminAccess": True}}
-    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "w"},
-                "spec": {"devices": {"requests": [request]}}}  # fmt: skip
+    manifest = written("ResourceClaim", "w", spec={"devices": {"requests": [request]}})
     space(server, {})
     assert "spec.devices.requests[0].adminAccess: Forbidden" in refused(server, Create(manifest)).message
     done(server, Patch(SPACE, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}))
@@ -236,15 +223,12 @@ def test_devices_in_use_are_for_claims_of_namespaces_that_say_so(server: ApiServ
 
 
 def test_second_default_class_is_refused_when_it_is_changed_too(server: ApiServer) -> None:
-    def named(name: str, **fields: Any) -> Manifest:
-        return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1,
-                **fields}  # fmt: skip
-
-    done(server, Create(named("a", globalDefault=True)))
-    done(server, Create(named("b")))
+    done(server, Create(written("PriorityClass", "a", value=1, globalDefault=True)))
+    done(server, Create(written("PriorityClass", "b", value=1)))
     key = ObjectKey("PriorityClass", "", "b")
     message = "PriorityClass a is already marked as default. Only one default can exist"
-    for request in (Patch(key, {"globalDefault": True}), Update(key, named("b", globalDefault=True))):
+    whole = written("PriorityClass", "b", value=1, globalDefault=True)
+    for request in (Patch(key, {"globalDefault": True}), Update(key, whole)):
         assert refused(server, request).message == f'priorityclasses.scheduling.k8s.io "b" is forbidden: {message}'
 
 

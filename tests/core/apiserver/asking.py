@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +11,12 @@ from scheduler_core.apiserver.answers import Outcome, Refused, Status
 from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
+from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.replies import Reply
-from scheduler_core.apiserver.requests import Create, ObjectKey, Request
+from scheduler_core.apiserver.requests import Create, ObjectKey, PatchType, Request
 from scheduler_core.apiserver.server import ApiServer
+from scheduler_core.apiserver.watch import Watch
+from tests.builders import written
 
 NOW = 1_893_456_000_700_000  # 2030-01-01T00:00:00.7Z
 SECOND = 1_000_000
@@ -25,19 +30,16 @@ Manifest = dict[str, Any]
 
 def pod(name: str = "p", *, metadata: Mapping[str, Any] = {}, **spec: Any) -> Create:
     containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
-    return Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata},
-                   "spec": {"containers": containers, **spec}})  # fmt: skip
+    return Create(written("Pod", name, metadata={**metadata}, spec={"containers": containers, **spec}))
 
 
 def priority_class(**metadata: Any) -> Create:
-    return Create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                   "metadata": {"name": "high", **metadata}, "value": 1000})  # fmt: skip
+    return Create(written("PriorityClass", "high", metadata=metadata, value=1000))
 
 
 def claim() -> Create:
-    return Create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
-                   "spec": {"accessModes": ["ReadWriteOnce"],
-                            "resources": {"requests": {"storage": "1Gi"}}}})  # fmt: skip
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return Create(written("PersistentVolumeClaim", "data", spec=spec))
 
 
 def done(server: ApiServer, request: Request, now: int = NOW) -> Outcome:
@@ -67,14 +69,34 @@ def stored(server: ApiServer, key: ObjectKey = POD) -> Manifest:
     return found
 
 
+def empty_server(*, keeps_history: bool = False, **options: Any) -> ApiServer[MemoryStore]:
+    """A server over an empty store in memory."""
+    numbers = itertools.count(1)
+    store = MemoryStore(keeps_history=keeps_history)
+    return ApiServer(store, lambda: str(uuid.UUID(int=next(numbers) << 64)), **options)
+
+
+def call(
+    server: ApiServer, method: str, path: str, body: Any = None, patch_type: PatchType = PatchType.MERGE, **query: str
+) -> Reply | Watch:
+    """What the Kubernetes API answers."""
+    values = {name: [value] for name, value in query.items()}
+    return answer(server, Call(method, path, values, Body(body), patch_type), NOW)
+
+
+def send(server: ApiServer, method: str, path: str, *body: Any, **more: Any) -> Reply:
+    """The same for requests that are no watches."""
+    reply = call(server, method, path, *body, **more)
+    assert isinstance(reply, Reply)
+    return reply
+
+
 def ask(server: ApiServer, method: str, kind: str, body: Any, name: str = "", part: str = "") -> Reply:
     found = KINDS[kind]
     root = f"/apis/{found.cls.api_version}" if found.group else "/api/v1"
     space = "/namespaces/default" if found.namespaced else ""
     path = f"{root}{space}/{found.cls.plural}" + (f"/{name}" if name else "") + (f"/{part}" if part else "")
-    reply = answer(server, Call(method, path, {}, Body(body)), NOW)
-    assert isinstance(reply, Reply)
-    return reply
+    return send(server, method, path, body)
 
 
 def make(server: ApiServer, kind: str, **parts: Any) -> None:

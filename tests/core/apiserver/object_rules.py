@@ -10,6 +10,7 @@ from typing import Any
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, ReportUnschedulable, Update
 from scheduler_core.apiserver.server import ApiServer
+from tests.builders import written
 from tests.cases import cases
 from tests.core.apiserver.asking import (
     CLASS,
@@ -189,13 +190,11 @@ def test_of_two_changes_of_one_batch_the_second_cannot_be_based_on_the_version_b
 
 
 def replica_set(replicas: int) -> Create:
-    labels = {
-        "matchLabels": {"app": "web"},
-        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}],
-    }
+    tier = {"key": "tier", "operator": "In", "values": ["b", "a"]}
+    labels = {"matchLabels": {"app": "web"}, "matchExpressions": [tier]}
     template = {"metadata": {"labels": {"app": "web", "tier": "a"}}, "spec": {"containers": [{"name": "c"}]}}
-    return Create({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"},
-                   "spec": {"replicas": replicas, "selector": labels, "template": template}})  # fmt: skip
+    spec = {"replicas": replicas, "selector": labels, "template": template}
+    return Create(written("ReplicaSet", "web", spec=spec))
 
 
 def test_scale_changes_the_replicas_only(server: ApiServer) -> None:

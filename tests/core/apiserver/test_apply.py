@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import uuid
 from typing import Any
 
 import pytest
 
 from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.calls import Call, answer
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import Bind, Create, ObjectKey, Patch, PatchType, ReportUnschedulable
 from scheduler_core.apiserver.server import ApiServer
 from tests.cases import cases
-from tests.core.apiserver.asking import NOW, POD, SECOND, UNSCHEDULABLE, done, made, pod
+from tests.core.apiserver.asking import NOW, POD, SECOND, UNSCHEDULABLE, done, empty_server, made, pod
 
 PODS, PDBS = "/api/v1/namespaces/default/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE}
 Manifest = dict[str, Any]
 
 
@@ -27,10 +26,7 @@ class Asking:
     """Clients of one API server, each request a second after the one before."""
 
     def __init__(self) -> None:
-        numbers = itertools.count(1)
-        self.server = ApiServer(
-            MemoryStore(keeps_history=True), lambda: str(uuid.UUID(int=next(numbers) << 64)), is_simulated=False
-        )
+        self.server = empty_server(keeps_history=True, is_simulated=False)
         self.now = NOW
         self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}})
 
@@ -147,9 +143,8 @@ def test_items_are_merged_by_the_keys_of_their_list(clients: Asking) -> None:
     refused = clients.apply(f"{PODS}/p", other, "two")
     assert refused.code == 422  # only images of a pod may change
     other["kind"], other["apiVersion"] = "ReplicaSet", "apps/v1"
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     mine = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}}
-    clients.apply(f"{SETS}/r", {**mine, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}, "one")
+    clients.apply(f"{SETS}/r", {**mine, "spec": SELECTED}, "one")
     ports = {"template": {"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 80}]}]}}}
     reply = clients.apply(f"{SETS}/r", {**mine, "spec": ports}, "two")
     (container,) = reply.body["spec"]["template"]["spec"]["containers"]
@@ -159,8 +154,7 @@ def test_items_are_merged_by_the_keys_of_their_list(clients: Asking) -> None:
 
 
 def test_replicas_belong_to_who_scales(clients: Asking) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    spec = {"replicas": 1, **SELECTED}
     config = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
     clients.apply(f"{SETS}/r", config, "one")
     clients.ask("PATCH", f"{SETS}/r/scale", {"spec": {"replicas": 3}}, fieldManager="scaler")
@@ -205,8 +199,7 @@ def test_client_may_empty_the_list_and_the_first_apply_names_what_was_there(clie
     assert 'conflict with "before-first-apply" using v1: .metadata.labels.a' in refused.body["message"]
 
 
-def test_binds_reports_and_writes_without_manager_leave_the_list_alone() -> None:
-    server = ApiServer(MemoryStore(), lambda: str(uuid.UUID(int=7 << 64)))
+def test_binds_reports_and_writes_without_manager_leave_the_list_alone(server: ApiServer) -> None:
     tracked = made(server, Create(pod().manifest, manager="one"))["metadata"]["managedFields"]
     reported = made(server, ReportUnschedulable(POD, UNSCHEDULABLE))
     assert reported["metadata"]["managedFields"] == tracked
@@ -215,12 +208,8 @@ def test_binds_reports_and_writes_without_manager_leave_the_list_alone() -> None
     assert patched["metadata"]["managedFields"] == tracked
     untracked = made(server, Create({**pod("q").manifest}))
     assert "managedFields" not in untracked["metadata"]
-    assert (
-        "managedFields"
-        not in made(
-            server, Patch(ObjectKey("Pod", "default", "q"), {"metadata": {"labels": {"x": "y"}}}, manager="one")
-        )["metadata"]
-    )
+    patch = Patch(ObjectKey("Pod", "default", "q"), {"metadata": {"labels": {"x": "y"}}}, manager="one")
+    assert "managedFields" not in made(server, patch)["metadata"]
 
 
 _TYPED = "failed to create typed patch object (/p; /v1, Kind=Pod): "

@@ -13,6 +13,7 @@ from scheduler_core.apiserver.requests import Create, Delete, ObjectKey
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.model.changes import PreBindVerdict
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite
+from tests.builders import written
 from tests.core.apiserver.asking import NOW, done
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -29,12 +30,7 @@ def write(claim: str = "c", pod: str = "web", verb: ClaimVerb = ClaimVerb.RESERV
 def with_claims(server: ApiServer, *names: str) -> None:
     requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}]
     for name in names:
-        manifest = {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
-            "metadata": {"name": name, "namespace": "shop"},
-            "spec": {"devices": {"requests": requests}},
-        }
+        manifest = written("ResourceClaim", name, namespace="shop", spec={"devices": {"requests": requests}})
         done(server, Create(manifest))
 
 

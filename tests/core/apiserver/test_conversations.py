@@ -17,8 +17,8 @@ from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
+from scheduler_core.apiserver.server import ApiServer
 from tests.core.apiserver.asking import NOW
-from tests.core.apiserver.test_stored_kinds import server
 
 Json = dict[str, Any]
 CASES = [json.loads(line) for line in (Path(__file__).parent / "conversations.jsonl").read_text().splitlines()]
@@ -43,14 +43,12 @@ def told(message: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_conversation_is_answered_as_by_the_real_server(case: Json) -> None:
-    api = server()
+def test_conversation_is_answered_as_by_the_real_server(frozen: ApiServer, case: Json) -> None:
     for step in case["steps"]:
         query = {name: [value] for name, value in step.get("query", {}).items()}
         patch_type = PatchType(step["type"]) if "type" in step else PatchType.MERGE
-        reply = answer(
-            api, Call(step["method"], step["path"], query, Body(step.get("body")), patch_type, "recorder"), NOW
-        )
+        call = Call(step["method"], step["path"], query, Body(step.get("body")), patch_type, "recorder")
+        reply = answer(frozen, call, NOW)
         assert isinstance(reply, Reply)
         shown = json.loads(json.dumps(reply.body))
         assert reply.code == step["status"], shown

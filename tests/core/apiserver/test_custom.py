@@ -9,37 +9,42 @@ import pytest
 from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType
+from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.watch import Watch
 from tests.cases import cases
 from tests.core.apiserver.asking import NOW, done, problems
 from tests.core.apiserver.custom_samples import DEN_SCHEMA, GROUP, RIVERS, definition, den, river, version
 from tests.core.apiserver.customs import DEFINITIONS, DEN_PATH, RIVER_PATH, made, new_server, send
 
-KEY = ObjectKey(f"Den.{GROUP}", "default", "deep")
+SECOND = f"/apis/{GROUP}/v2/namespaces/default/dens"
+KEY, DEEP = ObjectKey(f"Den.{GROUP}", "default", "deep"), f"{DEN_PATH}/deep"
 
 
-def test_an_object_is_made_read_changed_listed_and_deleted() -> None:
-    server = new_server()
+@pytest.fixture
+def server() -> ApiServer:
+    return new_server()
+
+
+def test_an_object_is_made_read_changed_listed_and_deleted(server: ApiServer) -> None:
     first = made(server, DEN_PATH, den())
     assert first["spec"] == {"depth": 2, "mood": "glad"} and first["metadata"]["generation"] == 1
-    assert send(server, "GET", f"{DEN_PATH}/deep").body == first
+    assert send(server, "GET", DEEP).body == first
     assert send(server, "POST", DEN_PATH, den()).body["reason"] == "AlreadyExists"
-    assert send(server, "PUT", f"{DEN_PATH}/deep", first).body == first
-    changed = send(server, "PUT", f"{DEN_PATH}/deep", {**first, "spec": {"depth": 3}}).body
+    assert send(server, "PUT", DEEP, first).body == first
+    changed = send(server, "PUT", DEEP, {**first, "spec": {"depth": 3}}).body
     assert changed["metadata"]["generation"] == 2 and changed["spec"] == {"depth": 3, "mood": "glad"}
-    assert send(server, "PUT", f"{DEN_PATH}/deep", {**first, "spec": {"depth": 4}}).body["reason"] == "Conflict"
-    assert send(server, "PUT", f"{DEN_PATH}/deep", den()).body["message"] == (
+    assert send(server, "PUT", DEEP, {**first, "spec": {"depth": 4}}).body["reason"] == "Conflict"
+    assert send(server, "PUT", DEEP, den()).body["message"] == (
         f'dens.{GROUP} "deep" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update'
     )
     listed = send(server, "GET", f"/apis/{GROUP}/v1/dens").body
     assert listed["kind"] == "DenList" and listed["items"] == [changed]
-    gone = send(server, "DELETE", f"{DEN_PATH}/deep").body
+    gone = send(server, "DELETE", DEEP).body
     assert gone["status"] == "Success" and gone["details"]["kind"] == "dens"
-    assert send(server, "GET", f"{DEN_PATH}/deep").body["message"] == f'dens.{GROUP} "deep" not found'
+    assert send(server, "GET", DEEP).body["message"] == f'dens.{GROUP} "deep" not found'
 
 
-def test_a_kind_without_namespaces() -> None:
-    server = new_server()
+def test_a_kind_without_namespaces(server: ApiServer) -> None:
     made(server, RIVER_PATH, river(water={"cold": [1, None]}))
     assert send(server, "GET", f"{RIVER_PATH}/long").body["water"] == {"cold": [1, None]}
     assert send(server, "GET", f"/apis/{GROUP}/v1/namespaces/default/rivers").code == 404
@@ -108,8 +113,8 @@ def test_fields_that_there_are_not_are_told_or_refused() -> None:
     assert reply.code == 400 and reply.body["message"] == start + ", ".join(told)
     assert send(server, "POST", DEN_PATH, body, fieldValidation="Warn").warnings == told
     patch = {"spec": {"x": 1}}
-    assert send(server, "PATCH", f"{DEN_PATH}/deep", patch, fieldValidation="Strict").code == 422
-    assert send(server, "PATCH", f"{DEN_PATH}/deep", patch).warnings == ('unknown field "spec.x"',)
+    assert send(server, "PATCH", DEEP, patch, fieldValidation="Strict").code == 422
+    assert send(server, "PATCH", DEEP, patch).warnings == ('unknown field "spec.x"',)
 
 
 @pytest.mark.parametrize("body", ({"spec": {"depth": 2}}, den() | {"kind": "Lair"}, den(api_version=f"{GROUP}/v7"), []))
@@ -117,25 +122,23 @@ def test_a_body_of_another_kind_is_refused(body: Any) -> None:
     assert send(new_server(), "POST", DEN_PATH, body).code == 400
 
 
-def test_patches() -> None:
-    server, path = new_server(), f"{DEN_PATH}/deep"
+def test_patches(server: ApiServer) -> None:
     made(server, DEN_PATH, den(tags=["a"]))
-    assert send(server, "PATCH", path, {"spec": {"depth": 5}}).body["spec"]["depth"] == 5
+    assert send(server, "PATCH", DEEP, {"spec": {"depth": 5}}).body["spec"]["depth"] == 5
     body = [{"op": "add", "path": "/spec/tags/-", "value": "b"}]
-    assert send(server, "PATCH", path, body, PatchType.JSON).body["spec"]["tags"] == ["a", "b"]
-    reply = send(server, "PATCH", path, {"spec": {}}, PatchType.STRATEGIC)
+    assert send(server, "PATCH", DEEP, body, PatchType.JSON).body["spec"]["tags"] == ["a", "b"]
+    reply = send(server, "PATCH", DEEP, {"spec": {}}, PatchType.STRATEGIC)
     assert reply.code == 415 and "application/apply-patch+yaml" in reply.body["message"]
-    assert problems(send(server, "PATCH", path, {"kind": "Lair"})) == ['kind: Invalid value: "Lair": must be Den']
+    assert problems(send(server, "PATCH", DEEP, {"kind": "Lair"})) == ['kind: Invalid value: "Lair": must be Den']
 
 
-def test_the_status_is_a_part_of_its_own() -> None:
-    server, path = new_server(), f"{DEN_PATH}/deep"
+def test_the_status_is_a_part_of_its_own(server: ApiServer) -> None:
     assert "status" not in made(server, DEN_PATH, den() | {"status": {"replicas": 1}})
-    assert "status" not in send(server, "PATCH", path, {"status": {"replicas": 1}}).body
-    reply = send(server, "PATCH", f"{path}/status", {"status": {"replicas": 2}, "spec": {"depth": 9}})
+    assert "status" not in send(server, "PATCH", DEEP, {"status": {"replicas": 1}}).body
+    reply = send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": 2}, "spec": {"depth": 9}})
     assert reply.body["status"] == {"replicas": 2} and reply.body["spec"]["depth"] == 2
     assert reply.body["metadata"]["generation"] == 1
-    assert problems(send(server, "PATCH", f"{path}/status", {"status": {"replicas": "x"}})) == [
+    assert problems(send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": "x"}})) == [
         'status.replicas: Invalid value: "string": status.replicas in body must be of type integer: "string"',
         ".status.replicas: Invalid value: 0: .status.replicas accessor error: x is of the type string, expected int64",
     ]
@@ -144,31 +147,29 @@ def test_the_status_is_a_part_of_its_own() -> None:
     assert send(server, "PATCH", f"{RIVER_PATH}/long/status", {}).code == 404
 
 
-def test_the_scale_is_where_the_definition_says() -> None:
-    server, path = new_server(), f"{DEN_PATH}/deep"
+def test_the_scale_is_where_the_definition_says(server: ApiServer) -> None:
     made(server, DEN_PATH, den(replicas=2))
-    send(server, "PATCH", f"{path}/status", {"status": {"replicas": 1, "selector": "app=den"}})
-    scale = send(server, "GET", f"{path}/scale").body
+    send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": 1, "selector": "app=den"}})
+    scale = send(server, "GET", f"{DEEP}/scale").body
     assert (scale["spec"], scale["status"]) == ({"replicas": 2}, {"replicas": 1, "selector": "app=den"})
-    scale = send(server, "PUT", f"{path}/scale", {**scale, "spec": {"replicas": 5}}).body
+    scale = send(server, "PUT", f"{DEEP}/scale", {**scale, "spec": {"replicas": 5}}).body
     assert scale["spec"] == {"replicas": 5}
-    assert send(server, "PATCH", f"{path}/scale", {"spec": {"replicas": -1}}).code == 422
-    assert send(server, "GET", path).body["spec"]["replicas"] == 5
+    assert send(server, "PATCH", f"{DEEP}/scale", {"spec": {"replicas": -1}}).code == 422
+    assert send(server, "GET", DEEP).body["spec"]["replicas"] == 5
 
 
-def test_fields_are_owned_as_the_schema_says() -> None:
-    server, path = new_server(), f"{DEN_PATH}/deep"
+def test_fields_are_owned_as_the_schema_says(server: ApiServer) -> None:
     for manager, room in (("ada", "a"), ("bob", "b")):
         body = den(rooms=[{"name": room}], tags=[room], free={room: {"x": 1}})
-        reply = send(server, "PATCH", path, body, PatchType.APPLY, fieldManager=manager)
+        reply = send(server, "PATCH", DEEP, body, PatchType.APPLY, fieldManager=manager)
         assert reply.code in (200, 201), reply.body
     spec = reply.body["spec"]
     assert [room["name"] for room in spec["rooms"]] == ["a", "b"] == spec["tags"] == list(spec["free"])
-    reply = send(server, "PATCH", path, den(depth=7), PatchType.APPLY, fieldManager="cleo")
+    reply = send(server, "PATCH", DEEP, den(depth=7), PatchType.APPLY, fieldManager="cleo")
     assert reply.code == 409 and reply.body["details"]["causes"][0]["field"] == ".spec.depth"
-    reply = send(server, "PATCH", path, den(x=1), PatchType.APPLY, fieldManager="cleo")
+    reply = send(server, "PATCH", DEEP, den(x=1), PatchType.APPLY, fieldManager="cleo")
     assert reply.code == 500 and ".spec.x: field not declared in schema" in reply.body["message"]
-    reply = send(server, "PATCH", path, den(), PatchType.APPLY, fieldManager="ada")
+    reply = send(server, "PATCH", DEEP, den(), PatchType.APPLY, fieldManager="ada")
     assert [room["name"] for room in reply.body["spec"]["rooms"]] == ["b"]
 
 
@@ -184,29 +185,28 @@ TWO = definition(
 
 
 def test_versions_differ_in_their_schemas_alone() -> None:
-    server, second = new_server(TWO), f"/apis/{GROUP}/v2/namespaces/default/dens"
+    server = new_server(TWO)
     reply = send(server, "POST", DEN_PATH, den(tags=["a"]))
     assert reply.code == 201 and reply.warnings == (f"{GROUP}/v1 Den is deprecated; use {GROUP}/v2 Den",)
-    found = send(server, "GET", f"{second}/deep").body
+    found = send(server, "GET", f"{SECOND}/deep").body
     assert found["apiVersion"] == f"{GROUP}/v2" and found["spec"] == {"depth": 2, "light": "on"}
     assert server.store.get(KEY)["apiVersion"] == f"{GROUP}/v2"  # type: ignore[index]
-    assert send(server, "PATCH", f"{second}/deep", {"spec": {"depth": 3}}).code == 200
-    assert send(server, "GET", f"{DEN_PATH}/deep").body["spec"]["depth"] == 3
+    assert send(server, "PATCH", f"{SECOND}/deep", {"spec": {"depth": 3}}).code == 200
+    assert send(server, "GET", DEEP).body["spec"]["depth"] == 3
 
 
 def test_owners_of_another_version_keep_what_they_own() -> None:
-    server, second = new_server(TWO), f"/apis/{GROUP}/v2/namespaces/default/dens"
-    send(server, "PATCH", f"{DEN_PATH}/deep", den(), PatchType.APPLY, fieldManager="ada")
+    server = new_server(TWO)
+    send(server, "PATCH", DEEP, den(), PatchType.APPLY, fieldManager="ada")
     body = den(api_version=f"{GROUP}/v2", depth=5)
-    reply = send(server, "PATCH", f"{second}/deep", body, PatchType.APPLY, fieldManager="bob")
+    reply = send(server, "PATCH", f"{SECOND}/deep", body, PatchType.APPLY, fieldManager="bob")
     assert reply.code == 409 and 'conflict with "ada"' in reply.body["message"]
 
 
-def test_it_is_shown_in_the_columns_of_its_definition() -> None:
-    server = new_server()
+def test_it_is_shown_in_the_columns_of_its_definition(server: ApiServer) -> None:
     made(server, DEN_PATH, den())
     body = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-    send(server, "PATCH", f"{DEN_PATH}/deep/status", body)
+    send(server, "PATCH", f"{DEEP}/status", body)
     reply = send(server, "GET", DEN_PATH)
     assert reply.shown is not None and reply.page is not None
     table = reply.shown.table(reply.page.items, NOW)
@@ -219,8 +219,7 @@ def test_it_is_shown_in_the_columns_of_its_definition() -> None:
     assert [one["name"] for one in table.columns] == ["Name", "Age"] and table.rows == [["long", "0s"]]
 
 
-def test_it_is_selected_by_fields_of_its_definition() -> None:
-    server = new_server()
+def test_it_is_selected_by_fields_of_its_definition(server: ApiServer) -> None:
     for name, mood in (("a", "glad"), ("b", "sad")):
         made(server, DEN_PATH, den(name, mood=mood))
     found = send(server, "GET", DEN_PATH, fieldSelector="spec.mood=sad").body["items"]
@@ -231,24 +230,22 @@ def test_it_is_selected_by_fields_of_its_definition() -> None:
 def test_it_is_watched_in_the_version_that_is_asked_for() -> None:
     server = new_server(TWO)
     made(server, DEN_PATH, den())
-    path = f"/apis/{GROUP}/v2/namespaces/default/dens"
-    started = answer(server, Call("GET", path, {"watch": ["1"], "allowWatchBookmarks": ["1"]}, Body()), NOW)
+    started = answer(server, Call("GET", SECOND, {"watch": ["1"], "allowWatchBookmarks": ["1"]}, Body()), NOW)
     assert isinstance(started, Watch) and started.shown is not None
     assert started.shown.view(started.initial[0].manifest)["spec"] == {"depth": 2, "light": "on"}
-    send(server, "DELETE", f"{DEN_PATH}/deep")
+    send(server, "DELETE", DEEP)
     (event,) = started.events(server.store.logged_after(KEY.kind, started.position))
     assert event.type == "DELETED"
     assert started.bookmark(7).manifest["apiVersion"] == f"{GROUP}/v2"
 
 
-def test_what_was_wrong_before_may_stay() -> None:
-    server = new_server()
+def test_what_was_wrong_before_may_stay(server: ApiServer) -> None:
     made(server, DEN_PATH, den(call="abc"))
     stricter = definition(versions=[version(schema=_with_longest(DEN_SCHEMA, 2))])
     found = send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").body
     send(server, "PUT", f"{DEFINITIONS}/dens.{GROUP}", {**found, "spec": stricter["spec"]})
-    assert send(server, "PATCH", f"{DEN_PATH}/deep", {"spec": {"depth": 4}}).code == 200
-    told = problems(send(server, "PATCH", f"{DEN_PATH}/deep", {"spec": {"call": "abcd"}}))
+    assert send(server, "PATCH", DEEP, {"spec": {"depth": 4}}).code == 200
+    told = problems(send(server, "PATCH", DEEP, {"spec": {"call": "abcd"}}))
     assert told == ["spec.call: Too long: may not be more than 2 bytes"]
 
 
@@ -259,8 +256,7 @@ def _with_longest(schema: dict[str, Any], most: int) -> dict[str, Any]:
     return {**schema, "properties": {**schema["properties"], "spec": spec}}
 
 
-def test_controllers_patch_its_metadata_as_that_of_other_kinds() -> None:
-    server = new_server()
+def test_controllers_patch_its_metadata_as_that_of_other_kinds(server: ApiServer) -> None:
     owners = [{"apiVersion": "v1", "kind": "ConfigMap", "name": x, "uid": x} for x in "ab"]
     made(server, DEN_PATH, den() | {"metadata": {"name": "deep", "ownerReferences": owners}})
     body = {"metadata": {"ownerReferences": [{"$patch": "delete", "uid": "a"}]}}
@@ -294,8 +290,8 @@ def test_rules_hold_of_values_and_of_changes() -> None:
         'spec: Invalid value: "object": low is above high'
     ]
     made(server, DEN_PATH, den() | {"spec": ruled})
-    assert send(server, "PATCH", f"{DEN_PATH}/deep", {"spec": {"low": 2}}).code == 200
-    assert problems(send(server, "PATCH", f"{DEN_PATH}/deep", {"spec": {"name": "b"}})) == [
+    assert send(server, "PATCH", DEEP, {"spec": {"low": 2}}).code == 200
+    assert problems(send(server, "PATCH", DEEP, {"spec": {"name": "b"}})) == [
         'spec.name: Invalid value: "object": it was a'
     ]
 
@@ -313,8 +309,7 @@ def nested(levels: int) -> dict[str, Any]:
     return {"a": nested(levels - 1)} if levels else {}
 
 
-def test_objects_have_so_many_levels() -> None:
-    server = new_server()
+def test_objects_have_so_many_levels(server: ApiServer) -> None:
     made(server, RIVER_PATH, river(water=nested(190)))
     path = f"{RIVER_PATH}/long"
     found = send(server, "GET", path).body

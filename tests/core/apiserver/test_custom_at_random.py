@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
+from tests.core.apiserver.asking import empty_server
 from tests.core.apiserver.custom_samples import GROUP, definition, version
 from tests.core.apiserver.customs import DEFINITIONS, DEN_PATH, send
 
@@ -105,12 +105,6 @@ CHANGES = st.lists(
 )
 
 
-def empty_server() -> ApiServer:
-    numbers = iter(range(1, 1000))
-    store = MemoryStore(keeps_history=True)
-    return ApiServer(store, lambda: f"00000000-0000-4000-8000-{next(numbers):012}", is_simulated=True)
-
-
 def whole(given: dict[str, Any], name: str = "deep") -> dict[str, Any]:
     return {"apiVersion": f"{GROUP}/v1", "kind": "Den", "metadata": {"name": name}, **given}
 
@@ -143,7 +137,7 @@ def change(server: ApiServer, how: str, given: dict[str, Any]) -> None:
 
 
 def check(schema: dict[str, Any], parts: dict[str, Any], given: dict[str, Any], changes: Any) -> None:
-    server = empty_server()
+    server = empty_server(keeps_history=True)
     reply = ask(server, "POST", DEFINITIONS, definition(versions=[version(schema=schema, **parts)]))
     if reply.code != 201:
         assert reply.code == 422, reply.body

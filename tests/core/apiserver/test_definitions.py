@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import ObjectKey
+from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.tables import table
 from tests.cases import cases
 from tests.core.apiserver.asking import NOW, problems
@@ -18,12 +19,16 @@ TEXT = {"type": "string"}
 OBJECT = {"type": "object"}
 
 
+@pytest.fixture
+def server() -> ApiServer:
+    return new_server()
+
+
 def conditions(manifest: dict[str, Any]) -> dict[str, str]:
     return {one["type"]: one["status"] for one in manifest["status"]["conditions"]}
 
 
-def test_a_definition_is_served_as_soon_as_it_is_there() -> None:
-    server = new_server()
+def test_a_definition_is_served_as_soon_as_it_is_there(server: ApiServer) -> None:
     found = send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").body
     assert conditions(found) == {"NamesAccepted": "True", "Established": "True"}
     names = {"plural": "dens", "singular": "den", "kind": "Den", "listKind": "DenList", "shortNames": ["dn"]}
@@ -36,8 +41,7 @@ def test_a_definition_is_served_as_soon_as_it_is_there() -> None:
     ]  # fmt: skip
 
 
-def test_there_is_nothing_where_nothing_is_defined() -> None:
-    server = new_server()
+def test_there_is_nothing_where_nothing_is_defined(server: ApiServer) -> None:
     for path in (f"/apis/{GROUP}/v2/dens", f"/apis/{GROUP}/v1/otters", "/apis/other.example/v1/dens"):
         assert send(server, "GET", path).code == 404
     assert send(server, "GET", DEFINITIONS).body["kind"] == "CustomResourceDefinitionList"
@@ -128,8 +132,7 @@ def test_one_version_is_that_of_storage(versions: list[Any], told: str) -> None:
     assert reply.code == 422 and told in reply.body["message"]
 
 
-def test_what_names_its_objects_stays() -> None:
-    server = new_server()
+def test_what_names_its_objects_stays(server: ApiServer) -> None:
     found = deepcopy(send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").body)
     found["spec"]["scope"], found["spec"]["names"]["kind"] = "Cluster", "Lair"
     told = problems(send(server, "PUT", f"{DEFINITIONS}/dens.{GROUP}", found))
@@ -139,8 +142,7 @@ def test_what_names_its_objects_stays() -> None:
     ]
 
 
-def test_names_that_others_have_are_not_accepted() -> None:
-    server = new_server()
+def test_names_that_others_have_are_not_accepted(server: ApiServer) -> None:
     other = definition("caves", "Den", names={"shortNames": ["dn"]})
     found = made(server, DEFINITIONS, other)
     assert conditions(found) == {"NamesAccepted": "False", "Established": "False"}
@@ -149,8 +151,7 @@ def test_names_that_others_have_are_not_accepted() -> None:
     assert send(server, "GET", f"/apis/{GROUP}/v1/caves").code == 404
 
 
-def test_a_new_storage_version_is_one_more_of_those_that_were_stored() -> None:
-    server = new_server()
+def test_a_new_storage_version_is_one_more_of_those_that_were_stored(server: ApiServer) -> None:
     found = deepcopy(send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").body)
     found["spec"]["versions"][0]["storage"] = False
     found["spec"]["versions"].append(version("v2"))
@@ -161,8 +162,7 @@ def test_a_new_storage_version_is_one_more_of_those_that_were_stored() -> None:
     assert "v1 was previously a storage version" in told.body["message"]
 
 
-def test_its_objects_go_with_it() -> None:
-    server = new_server()
+def test_its_objects_go_with_it(server: ApiServer) -> None:
     made(server, DEN_PATH, den())
     reply = send(server, "DELETE", f"{DEFINITIONS}/dens.{GROUP}")
     assert reply.code == 200 and conditions(reply.body)["Terminating"] == "True"
@@ -174,8 +174,7 @@ def test_its_objects_go_with_it() -> None:
     ]  # fmt: skip
 
 
-def test_it_waits_for_objects_that_are_kept() -> None:
-    server = new_server()
+def test_it_waits_for_objects_that_are_kept(server: ApiServer) -> None:
     kept = den() | {"metadata": {"name": "deep", "finalizers": ["otters.example/sleep"]}}
     made(server, DEN_PATH, kept)
     send(server, "DELETE", f"{DEFINITIONS}/dens.{GROUP}")
@@ -186,8 +185,7 @@ def test_it_waits_for_objects_that_are_kept() -> None:
 
 
 @pytest.mark.parametrize("is_dry", (True, False))
-def test_a_dry_run_defines_nothing(is_dry: bool) -> None:
-    server = new_server()
+def test_a_dry_run_defines_nothing(server: ApiServer, is_dry: bool) -> None:
     query = {"dryRun": "All"} if is_dry else {}
     assert send(server, "POST", DEFINITIONS, definition("seals", "Seal"), **query).code == 201
     assert (send(server, "GET", f"/apis/{GROUP}/v1/seals").code == 200) is not is_dry

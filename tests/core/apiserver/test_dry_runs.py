@@ -12,8 +12,10 @@ from scheduler_core.apiserver.bootstrap import bootstrap_requests
 from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import NOW, POD, Manifest, done, pod, stored
 
+MAPS = "/api/v1/namespaces/default/configmaps"
 SERVICES = "/api/v1/namespaces/default/services"
 EVICTION = "/api/v1/namespaces/default/pods/p/eviction"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -59,18 +61,16 @@ def test_service_may_ask_for_what_is_taken(frozen: ApiServer) -> None:
     assert ask(frozen, "POST", SERVICES, other, dryRun="All").code == 422
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "c"}}),
-        ("PUT", "/api/v1/namespaces/default/configmaps/there", {"metadata": {"name": "there"}, "data": {"a": "b"}}),
-        ("PATCH", "/api/v1/namespaces/default/configmaps/there", {"data": {"a": "b"}}),
-        ("PATCH", SERVICES + "/s", {"spec": {"type": "NodePort"}}),
-        ("DELETE", "/api/v1/namespaces/default/configmaps/there", None),
-    ],
+@cases(
+    "method, path, body",
+    ("create", "POST", MAPS, {"metadata": {"name": "c"}}),
+    ("replace", "PUT", MAPS + "/there", {"metadata": {"name": "there"}, "data": {"a": "b"}}),
+    ("patch", "PATCH", MAPS + "/there", {"data": {"a": "b"}}),
+    ("patch of a service that gets a port", "PATCH", SERVICES + "/s", {"spec": {"type": "NodePort"}}),
+    ("delete", "DELETE", MAPS + "/there", None),
 )
 def test_second_answer_is_the_first(frozen: ApiServer, method: str, path: str, body: Any) -> None:
-    ask(frozen, "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "there"}})
+    ask(frozen, "POST", MAPS, {"metadata": {"name": "there"}})
     ask(frozen, "POST", SERVICES, service())
     first, second = (ask(frozen, method, path, body, dryRun="All") for _ in range(2))
     assert first.code == second.code < 300
@@ -131,15 +131,13 @@ def test_wrong_options_are_found_when_the_budget_is_taken(frozen: ApiServer) -> 
     assert "deletionTimestamp" not in stored(frozen)["metadata"]
 
 
-@pytest.mark.parametrize(
-    ("in_body", "query", "code"),
-    [
-        (["All"], {}, 201),
-        ([], {"dryRun": "All"}, 201),
-        (["All"], {"dryRun": "All"}, 201),
-        (["Some"], {}, 422),
-        (["All"], {"dryRun": ["All", "All"]}, 500),
-    ],
+@cases(
+    "in_body, query, code",
+    ("in the body", ["All"], {}, 201),
+    ("in the query", [], {"dryRun": "All"}, 201),
+    ("in both", ["All"], {"dryRun": "All"}, 201),
+    ("in odd words", ["Some"], {}, 422),
+    ("twice in the query", ["All"], {"dryRun": ["All", "All"]}, 500),
 )
 def test_dry_run_may_be_asked_in_two_places(
     frozen: ApiServer, in_body: list[str], query: dict[str, Any], code: int
@@ -167,16 +165,14 @@ def test_options_may_say_what_they_are_and_count(frozen: ApiServer) -> None:
 # Warnings of jobs and of owner references
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "is_warned"),
-    [
-        ("/j", None, True),
-        ("/j", {"gracePeriodSeconds": 0}, True),
-        ("/j", {"propagationPolicy": "Orphan"}, False),
-        ("/j", {"orphanDependents": False}, False),
-        ("", None, True),
-        ("", {"propagationPolicy": "Background"}, False),
-    ],
+@cases(
+    "path, body, is_warned",
+    ("one job", "/j", None, True),
+    ("at once", "/j", {"gracePeriodSeconds": 0}, True),
+    ("orphans", "/j", {"propagationPolicy": "Orphan"}, False),
+    ("dependents that go, in old words", "/j", {"orphanDependents": False}, False),
+    ("all jobs", "", None, True),
+    ("all jobs with their pods", "", {"propagationPolicy": "Background"}, False),
 )
 def test_jobs_leave_their_pods_with_a_warning(frozen: ApiServer, path: str, body: Any, is_warned: bool) -> None:
     jobs = "/apis/batch/v1/namespaces/default/jobs"
@@ -189,12 +185,11 @@ def test_jobs_leave_their_pods_with_a_warning(frozen: ApiServer, path: str, body
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 def test_owners_that_stand_twice_are_kept_once(frozen: ApiServer, method: str) -> None:
-    path, there = "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "there"}}
-    ask(frozen, "POST", path, there)
+    ask(frozen, "POST", MAPS, {"metadata": {"name": "there"}})
     one, other = ({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name} for name in "ab")
     name = "new" if method == "POST" else "there"
     body = {"metadata": {"name": name, "ownerReferences": [one, other, one, {**one, "name": "c"}, other]}}
-    reply = ask(frozen, method, path if method == "POST" else f"{path}/there", body)
+    reply = ask(frozen, method, MAPS if method == "POST" else f"{MAPS}/there", body)
     assert reply.code < 300
     assert reply.body["metadata"]["ownerReferences"] == [one, other, {**one, "name": "c"}]
     (warning,) = reply.warnings

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.frozen import FrozenStore
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.replies import Reply
@@ -17,7 +16,7 @@ from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History, key_of
 from scheduler_core.apiserver.watch import Watch
 from scheduler_core.errors import CoreError
-from tests.core.apiserver.asking import NOW, pod
+from tests.core.apiserver.asking import NOW, call, pod, send
 
 PODS = "/api/v1/pods"
 LISTS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -33,15 +32,11 @@ LISTS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 
-def asked(server: ApiServer[History], path: str, **query: str) -> Any:
-    return answer(server, Call("GET", path, {name: [value] for name, value in query.items()}), NOW)
-
-
 def bodies(server: ApiServer[History], path: str, query: dict[str, str]) -> list[Any]:
     """The answer, and those of the pages that follow it."""
     found = []
     while True:
-        reply = asked(server, path, **query)
+        reply = send(server, "GET", path, **query)
         assert isinstance(reply, Reply)
         found.append(reply.body)
         token = (reply.body.get("metadata") or {}).get("continue")
@@ -92,16 +87,16 @@ def test_a_watch_tells_what_there_was_and_nothing_more() -> None:
     frozen, answered = seen[-1]
     names = [each["metadata"]["name"] for each in answered[0][0]["items"]]
     again = ApiServer(frozen, str)
-    started = asked(again, PODS, watch="1")
+    started = call(again, "GET", PODS, watch="1")
     assert isinstance(started, Watch)
     assert [(each.type, each.manifest["metadata"]["name"]) for each in started.initial] == [
         ("ADDED", one) for one in names
     ]
     version = str(frozen.position())
-    after = asked(again, PODS, watch="1", resourceVersion=version)
+    after = call(again, "GET", PODS, watch="1", resourceVersion=version)
     assert isinstance(after, Watch) and not after.initial
     assert list(frozen.logged_after("Pod", after.position)) == []
-    before = asked(again, PODS, watch="1", resourceVersion="1")
+    before = call(again, "GET", PODS, watch="1", resourceVersion="1")
     assert before.is_over and before.initial[0].manifest["code"] == 410
 
 
@@ -109,10 +104,10 @@ def test_other_versions_are_not_kept() -> None:
     _, seen = lived()
     frozen, _ = seen[-1]
     again = ApiServer(frozen, str)
-    exact = asked(again, PODS, resourceVersion="1", resourceVersionMatch="Exact")
+    exact = call(again, "GET", PODS, resourceVersion="1", resourceVersionMatch="Exact")
     assert (exact.code, exact.body["reason"]) == (410, "Expired")
-    assert asked(again, PODS, resourceVersion=str(frozen.position() + 1)).code == 504
-    assert asked(again, PODS, resourceVersion="1").code == 200
+    assert call(again, "GET", PODS, resourceVersion=str(frozen.position() + 1)).code == 504
+    assert call(again, "GET", PODS, resourceVersion="1").code == 200
 
 
 def test_nothing_is_written() -> None:

@@ -9,27 +9,16 @@ import pytest
 from scheduler_core.api.custom import DEFINITION
 from scheduler_core.api.kept import KEPT
 from scheduler_core.api.schema.types import kept_types
-from scheduler_core.apiserver.bodies import Body
-from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
-from scheduler_core.apiserver.memory import MemoryStore
-from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.tables import table
 from tests.cases import cases
-from tests.core.apiserver.asking import NOW, ask, problems
+from tests.core.apiserver.asking import NOW, ask, problems, send
 from tests.core.apiserver.kept_samples import BACKEND, HOOK, OBJECTS
 from tests.core.apiserver.samples import path_of
 
 Manifest = dict[str, Any]
-
-
-def new_server() -> ApiServer:
-    numbers = iter(range(1, 1000))
-    return ApiServer(
-        MemoryStore(keeps_history=True), lambda: f"00000000-0000-4000-8000-{next(numbers):012}", is_simulated=True
-    )
 
 
 def make(server: ApiServer, kind: str) -> Manifest:
@@ -44,8 +33,7 @@ def test_every_kept_kind_has_a_sample_and_a_type() -> None:
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
-def test_an_object_is_kept_changed_shown_and_deleted(kind: str) -> None:
-    server = new_server()
+def test_an_object_is_kept_changed_shown_and_deleted(server: ApiServer, kind: str) -> None:
     made = make(server, kind)
     assert ask(server, "GET", kind, None, "x").body == made
     (row,) = table(kind, [made], NOW)["rows"]
@@ -54,13 +42,12 @@ def test_an_object_is_kept_changed_shown_and_deleted(kind: str) -> None:
     assert ask(server, "PUT", kind, made, "x").body == made
     body = {"metadata": {"labels": {"a": "b"}}}
     for patch_type in (PatchType.MERGE, PatchType.STRATEGIC):
-        reply = answer(server, Call("PATCH", path_of(kind, "x"), {}, Body(body), patch_type), NOW)
-        assert isinstance(reply, Reply) and reply.code == 200, reply.body
+        reply = send(server, "PATCH", path_of(kind, "x"), body, patch_type)
+        assert reply.code == 200, reply.body
         assert reply.body["metadata"]["labels"] == {"a": "b"}
     config = {"apiVersion": made["apiVersion"], "kind": kind, "metadata": {"name": "x"}, **OBJECTS[kind][0]}
-    query = {"fieldManager": ["tests"], "force": ["true"]}
-    reply = answer(server, Call("PATCH", path_of(kind, "x"), query, Body(config), PatchType.APPLY), NOW)
-    assert isinstance(reply, Reply) and reply.code == 200, reply.body
+    reply = send(server, "PATCH", path_of(kind, "x"), config, PatchType.APPLY, fieldManager="tests", force="true")
+    assert reply.code == 200, reply.body
     if KINDS[kind].has_status:
         assert ask(server, "PUT", kind, reply.body, "x", "status").code == 200
     assert ask(server, "DELETE", kind, None, "x").code == 200
@@ -68,12 +55,11 @@ def test_an_object_is_kept_changed_shown_and_deleted(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
-def test_a_field_that_there_is_not_is_refused_where_strictness_is_asked(kind: str) -> None:
-    server = new_server()
-    body = Body({"metadata": {"name": "x"}, **OBJECTS[kind][0], "otter": 1})
+def test_a_field_that_there_is_not_is_refused_where_strictness_is_asked(server: ApiServer, kind: str) -> None:
+    body = {"metadata": {"name": "x"}, **OBJECTS[kind][0], "otter": 1}
     for validation, code in (("Strict", 400), ("Warn", 201)):
-        reply = answer(server, Call("POST", path_of(kind), {"fieldValidation": [validation]}, body), NOW)
-        assert isinstance(reply, Reply) and reply.code == code
+        reply = send(server, "POST", path_of(kind), body, fieldValidation=validation)
+        assert reply.code == code
     assert 'unknown field "otter"' in reply.warnings
 
 
@@ -90,12 +76,12 @@ def test_a_field_that_there_is_not_is_refused_where_strictness_is_asked(kind: st
     ("an item", "ValidatingWebhookConfiguration", {"webhooks": [{**HOOK, "failurePolicy": "Laugh"}]},
      ['webhooks[0].failurePolicy: Unsupported value: "Laugh": supported values: "Fail", "Ignore"']),
 )  # fmt: skip
-def test_what_the_schema_asks_for_is_asked_for(kind: str, parts: Manifest, told: list[str]) -> None:
-    assert problems(ask(new_server(), "POST", kind, {"metadata": {"name": "x"}, **parts})) == told
+def test_what_the_schema_asks_for_is_asked_for(server: ApiServer, kind: str, parts: Manifest, told: list[str]) -> None:
+    assert problems(ask(server, "POST", kind, {"metadata": {"name": "x"}, **parts})) == told
 
 
-def test_a_type_that_does_not_fit_is_refused() -> None:
-    reply = ask(new_server(), "POST", "HorizontalPodAutoscaler", {"metadata": {"name": "x"}, "spec": {"metrics": 7}})
+def test_a_type_that_does_not_fit_is_refused(server: ApiServer) -> None:
+    reply = ask(server, "POST", "HorizontalPodAutoscaler", {"metadata": {"name": "x"}, "spec": {"metrics": 7}})
     assert reply.code == 400
     wanted = "json: cannot unmarshal number into Go struct field HorizontalPodAutoscalerSpec.spec.metrics of type"
     assert f"{wanted} []v2.MetricSpec" in reply.body["message"]
@@ -112,36 +98,31 @@ def test_a_type_that_does_not_fit_is_refused() -> None:
     ("how fast to scale down", "HorizontalPodAutoscaler", "spec.behavior.scaleDown.policies.0.value", 100),
     ("a generation", "Ingress", "metadata.generation", 1),
 )  # fmt: skip
-def test_what_nobody_says_has_the_default(kind: str, path: str, value: Any) -> None:
-    found: Any = make(new_server(), kind)
+def test_what_nobody_says_has_the_default(server: ApiServer, kind: str, path: str, value: Any) -> None:
+    found: Any = make(server, kind)
     for step in path.split("."):
         found = found[int(step) if step.isdigit() else step]
     assert found == value
 
 
-def test_the_role_of_a_binding_stays() -> None:
-    server = new_server()
+def test_the_role_of_a_binding_stays(server: ApiServer) -> None:
     made = make(server, "RoleBinding")
     reply = ask(server, "PUT", "RoleBinding", {**made, "roleRef": {**made["roleRef"], "name": "writer"}}, "x")
     assert reply.code == 422 and "cannot change roleRef" in reply.body["message"]
 
 
-def test_items_are_merged_by_their_keys() -> None:
-    server = new_server()
+def test_items_are_merged_by_their_keys(server: ApiServer) -> None:
     make(server, "ValidatingWebhookConfiguration")
-    body = Body({"webhooks": [{**HOOK, "name": "second.otters.example"}]})
+    body = {"webhooks": [{**HOOK, "name": "second.otters.example"}]}
     path = path_of("ValidatingWebhookConfiguration", "x")
-    reply = answer(server, Call("PATCH", path, {}, body, PatchType.STRATEGIC), NOW)
-    assert isinstance(reply, Reply)
+    reply = send(server, "PATCH", path, body, PatchType.STRATEGIC)
     assert {one["name"] for one in reply.body["webhooks"]} == {"check.otters.example", "second.otters.example"}
     assert reply.body["metadata"]["generation"] == 2
 
 
-def test_what_grants_nothing_says_so() -> None:
-    server = new_server()
-    query = {"fieldManager": ["tests"]}
+def test_what_grants_nothing_says_so(server: ApiServer) -> None:
     for kind in ("ClusterRole", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "Ingress"):
-        body = Body({"metadata": {"name": "system:x" if kind == "ClusterRole" else "x"}, **OBJECTS[kind][0]})
-        reply = answer(server, Call("POST", path_of(kind), query, body), NOW)
-        assert isinstance(reply, Reply) and reply.code == 201, reply.body
+        body = {"metadata": {"name": "system:x" if kind == "ClusterRole" else "x"}, **OBJECTS[kind][0]}
+        reply = send(server, "POST", path_of(kind), body, fieldManager="tests")
+        assert reply.code == 201, reply.body
         assert [each.startswith(f"{kind} ") for each in reply.warnings] == [True] * (kind != "Ingress")

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import uuid
-
-import pytest
-
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Bind, Delete, ObjectKey, Patch, PatchType, ReportUnschedulable
@@ -16,12 +11,6 @@ from tests.core.apiserver.admission_rules import *  # noqa: F403
 from tests.core.apiserver.asking import NOW, POD, made, pod
 from tests.core.apiserver.deletion_and_pod_rules import *  # noqa: F403  the suite, collected here
 from tests.core.apiserver.object_rules import *  # noqa: F403
-
-
-@pytest.fixture
-def server() -> ApiServer:
-    numbers = itertools.count(1)
-    return ApiServer(MemoryStore(), lambda: str(uuid.UUID(int=next(numbers) << 64)))
 
 
 def test_the_log_tells_every_change_in_order(server: ApiServer) -> None:

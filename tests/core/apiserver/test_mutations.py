@@ -6,24 +6,19 @@ The values are the same in every run.
 from __future__ import annotations
 
 import copy
-import itertools
 import random
-import uuid
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
-from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
-from scheduler_core.apiserver.memory import MemoryStore
-from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import History
-from tests.core.apiserver.asking import NOW
+from tests.core.apiserver.asking import NOW, empty_server, send
 from tests.core.apiserver.samples import OBJECTS, path_of
 
 MUTANTS = 60  # of each kind
@@ -34,10 +29,7 @@ VALUES: tuple[Any, ...] = (
 
 @pytest.fixture(scope="module")
 def server() -> ApiServer[History]:
-    numbers = itertools.count(1)
-    made: ApiServer[History] = ApiServer(
-        MemoryStore(keeps_history=True), lambda: str(uuid.UUID(int=next(numbers) << 64)), is_simulated=False
-    )
+    made: ApiServer[History] = empty_server(keeps_history=True, is_simulated=False)
     made.carry_out(bootstrap_requests(NOW), NOW)
     return made
 
@@ -69,12 +61,7 @@ def mutated(manifest: dict[str, Any], draw: random.Random) -> dict[str, Any]:
 def test_every_mutant_is_answered(server: ApiServer[History], kind: str) -> None:
     draw = random.Random(kind)
     sample = {"apiVersion": KINDS[kind].cls.api_version, "kind": kind, "metadata": {"name": "x"}, **OBJECTS[kind]}
-
-    def ask(method: str, path: str, body: Any, patch_type: PatchType = PatchType.MERGE) -> Reply:
-        reply = answer(server, Call(method, path, {}, Body(body), patch_type), NOW)
-        assert isinstance(reply, Reply)
-        return reply
-
+    ask = partial(send, server)
     assert ask("POST", path_of(kind), sample).code == 201
     for number in range(MUTANTS):
         manifest = mutated(sample, draw)

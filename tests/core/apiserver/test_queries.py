@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from scheduler_core.apiserver.bodies import Body
 from scheduler_core.apiserver.bootstrap import bootstrap_requests
-from scheduler_core.apiserver.calls import Call, answer
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.replies import Reply
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.selection import SelectionError, field_terms, selection
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.watch import Watch
-from tests.core.apiserver.asking import NOW, pod
+from tests.core.apiserver.asking import NOW, call, pod
 
 PODS = "/api/v1/namespaces/default/pods"
 POD = f"{PODS}/p"
@@ -26,12 +25,7 @@ NAME, NAMESPACE = "metadata.name", "metadata.namespace"
 def asked(server: ApiServer) -> Any:
     """A function that asks a server with a pod `p`."""
     server.carry_out([*bootstrap_requests(NOW), pod()], NOW)
-
-    def ask(method: str, path: str, body: Any = None, patch_type: PatchType = PatchType.MERGE, **query: str) -> Any:
-        call = Call(method, path, {name: [value] for name, value in query.items()}, Body(body), patch_type)
-        return answer(server, call, NOW)
-
-    return ask
+    return partial(call, server)
 
 
 def parse_int(text: str) -> str:

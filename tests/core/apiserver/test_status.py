@@ -10,6 +10,7 @@ from scheduler_core.apiserver.admission import Admission
 from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, PatchType
 from scheduler_core.apiserver.store import Stored
+from tests.cases import cases
 
 NOW = 1_767_225_600_000_000
 POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}}
@@ -71,15 +72,14 @@ def test_a_status_is_defaulted_and_read(admission: Admission) -> None:
     assert node.changes[0].manifest["status"]["allocatable"] == {"cpu": "500m"}
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({"status": {"phase": 7}}, "cannot unmarshal number into Go struct field PodStatus.status.phase"),
-        ({"metadata": {"uid": "other"}, "status": {}}, 'metadata.uid: Invalid value: "other": field is immutable'),
-        ({"spec": {"nodeName": 7}, "status": {}}, "cannot unmarshal number"),
-        ({"status": {"podIPs": [{"ip": "nowhere"}]}}, "status.podIPs[0]"),
-    ],
-)
+@cases(
+    "body, message",
+    ("wrong type", {"status": {"phase": 7}}, "cannot unmarshal number into Go struct field PodStatus.status.phase"),
+    ("another uid", {"metadata": {"uid": "other"}, "status": {}},
+     'metadata.uid: Invalid value: "other": field is immutable'),
+    ("wrong type outside the status", {"spec": {"nodeName": 7}, "status": {}}, "cannot unmarshal number"),
+    ("no address", {"status": {"podIPs": [{"ip": "nowhere"}]}}, "status.podIPs[0]"),
+)  # fmt: skip
 def test_what_is_written_is_checked(body: dict[str, Any], message: str, admission: Admission) -> None:
     refused = write("Pod", stored("Pod", admission), body, admission)
     assert isinstance(refused, Refused)

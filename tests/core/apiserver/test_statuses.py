@@ -11,6 +11,7 @@ from scheduler_core.admission.validation import statuses
 from scheduler_core.api.kept import KEPT
 from scheduler_core.apiserver.kinds import KINDS
 from scheduler_core.apiserver.server import ApiServer
+from tests.cases import cases
 from tests.core.apiserver.asking import ask, make, problems
 
 Manifest = dict[str, Any]
@@ -77,22 +78,20 @@ def test_finalizers_of_a_namespace(frozen: ApiServer) -> None:
     assert told == [f'spec.finalizers[1]: Invalid value: "odd": {NAME}']
 
 
-@pytest.mark.parametrize(
-    ("kind", "ingress", "told"),
-    [
-        ("LoadBalancer", {"ip": "10.0.0.1", "hostname": "a.example"}, []),
-        ("LoadBalancer", {"ip": "010.0.0.1"}, []),
-        ("LoadBalancer", {"ip": "10.0.0"}, [f'ip: Invalid value: "10.0.0": {IP}']),
-        ("LoadBalancer", {"hostname": "10.0.0.1"},
-         ['hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address']),
-        ("LoadBalancer", {"hostname": "a.example", "ipMode": "VIP"},
-         ["ipMode: Forbidden: may not be specified when `ip` is not set"]),
-        ("LoadBalancer", {"ip": "10.0.0.1", "ipMode": "Odd"},
-         ['ipMode: Unsupported value: "Odd": supported values: "Proxy", "VIP"']),
-    ],
+@cases(
+    "ingress, told",
+    ("both", {"ip": "10.0.0.1", "hostname": "a.example"}, []),
+    ("leading zero", {"ip": "010.0.0.1"}, []),
+    ("no address", {"ip": "10.0.0"}, [f'ip: Invalid value: "10.0.0": {IP}']),
+    ("address for a name", {"hostname": "10.0.0.1"},
+     ['hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address']),
+    ("mode without an address", {"hostname": "a.example", "ipMode": "VIP"},
+     ["ipMode: Forbidden: may not be specified when `ip` is not set"]),
+    ("odd mode", {"ip": "10.0.0.1", "ipMode": "Odd"},
+     ['ipMode: Unsupported value: "Odd": supported values: "Proxy", "VIP"']),
 )  # fmt: skip
-def test_addresses_of_a_load_balancer(frozen: ApiServer, kind: str, ingress: Manifest, told: list[str]) -> None:
-    make(frozen, "Service", spec={"type": kind, "ports": [{"port": 80}]})
+def test_addresses_of_a_load_balancer(frozen: ApiServer, ingress: Manifest, told: list[str]) -> None:
+    make(frozen, "Service", spec={"type": "LoadBalancer", "ports": [{"port": 80}]})
     status = {"loadBalancer": {"ingress": [ingress]}}
     assert of_status(frozen, "Service", status) == [f"status.loadBalancer.ingress[0].{text}" for text in told]
 
@@ -117,18 +116,16 @@ def test_what_a_node_says_of_itself(frozen: ApiServer) -> None:
     assert told.startswith("status.addresses[1]: Duplicate value: {")
 
 
-@pytest.mark.parametrize(
-    ("policy", "field", "before", "status", "told"),
-    [
-        ("Never", "containerStatuses", ENDED, WAITS, [STAYS]),
-        ("Never", "containerStatuses", ENDED, ENDED, []),
-        ("Always", "containerStatuses", ENDED, WAITS, []),
-        ("OnFailure", "containerStatuses", ENDED, WAITS, [STAYS]),
-        ("OnFailure", "containerStatuses", FAILED, WAITS, []),
-        ("Never", "initContainerStatuses", {**ENDED, "name": "sidecar"}, {**WAITS, "name": "sidecar"}, []),
-        ("Never", "initContainerStatuses", {**ENDED, "name": "once"}, {**WAITS, "name": "once"}, [STAYS]),
-        ("Always", "ephemeralContainerStatuses", FAILED, WAITS, [STAYS]),
-    ],
+@cases(
+    "policy, field, before, status, told",
+    ("never", "Never", "containerStatuses", ENDED, WAITS, [STAYS]),
+    ("ended before and after", "Never", "containerStatuses", ENDED, ENDED, []),
+    ("always", "Always", "containerStatuses", ENDED, WAITS, []),
+    ("on failure, success", "OnFailure", "containerStatuses", ENDED, WAITS, [STAYS]),
+    ("on failure, failure", "OnFailure", "containerStatuses", FAILED, WAITS, []),
+    ("sidecar", "Never", "initContainerStatuses", {**ENDED, "name": "sidecar"}, {**WAITS, "name": "sidecar"}, []),
+    ("init container", "Never", "initContainerStatuses", {**ENDED, "name": "once"}, {**WAITS, "name": "once"}, [STAYS]),
+    ("ephemeral container", "Always", "ephemeralContainerStatuses", FAILED, WAITS, [STAYS]),
 )
 def test_containers_that_ended(
     frozen: ApiServer, policy: str, field: str, before: Manifest, status: Manifest, told: list[str]
@@ -139,21 +136,19 @@ def test_containers_that_ended(
     assert found == [f"status.{field}[0].state: {text}" for text in told]
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}, []),
-        ({"podIP": "x", "podIPs": [{"ip": "x"}]}, [f'status.podIPs[0]: Invalid value: "x": {IP}']),
-        ({"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}] * 2},
-         [f'status.podIPs: Invalid value: [{{"IP":"10.0.0.1"}},{{"IP":"10.0.0.1"}}]: {ONE_EACH}',
-          'status.podIPs[1]: Duplicate value: {"IP":"10.0.0.1"}']),
-        ({"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]},
-         [f'status.hostIPs: Invalid value: [{{"IP":"10.0.0.2"}},{{"IP":"10.0.0.3"}}]: {ONE_EACH}']),
-        ({"resourceClaimStatuses": [{"name": "odd"}]},
-         ['status.resourceClaimStatuses[0].name: Invalid value: "odd": must match the name of an entry in'
-          " `spec.resourceClaims`"]),
-        ({"conditions": [{"type": "a b", "status": "True"}]}, None),
-    ],
+@cases(
+    "status, told",
+    ("one address of each family", {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}, []),
+    ("no address", {"podIP": "x", "podIPs": [{"ip": "x"}]}, [f'status.podIPs[0]: Invalid value: "x": {IP}']),
+    ("one address twice", {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}] * 2},
+     [f'status.podIPs: Invalid value: [{{"IP":"10.0.0.1"}},{{"IP":"10.0.0.1"}}]: {ONE_EACH}',
+      'status.podIPs[1]: Duplicate value: {"IP":"10.0.0.1"}']),
+    ("two addresses of one family", {"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]},
+     [f'status.hostIPs: Invalid value: [{{"IP":"10.0.0.2"}},{{"IP":"10.0.0.3"}}]: {ONE_EACH}']),
+    ("claim that the pod does not have", {"resourceClaimStatuses": [{"name": "odd"}]},
+     ['status.resourceClaimStatuses[0].name: Invalid value: "odd": must match the name of an entry in'
+      " `spec.resourceClaims`"]),
+    ("condition of an odd type", {"conditions": [{"type": "a b", "status": "True"}]}, None),
 )  # fmt: skip
 def test_what_a_pod_says_of_itself(frozen: ApiServer, status: Manifest, told: list[str] | None) -> None:
     make(frozen, "Pod", spec={"containers": CONTAINERS})
@@ -164,15 +159,13 @@ def test_what_a_pod_says_of_itself(frozen: ApiServer, status: Manifest, told: li
         assert found == told
 
 
-@pytest.mark.parametrize(
-    ("system", "user", "told"),
-    [
-        ("linux", {"uid": 0, "gid": 2147483647, "supplementalGroups": [1]}, []),
-        ("linux", {"uid": -1, "gid": 2147483648, "supplementalGroups": [1, -2]},
-         [f"uid: Invalid value: -1: {NUMBERS}", f"gid: Invalid value: 2147483648: {NUMBERS}",
-          f"supplementalGroups[1]: Invalid value: -2: {NUMBERS}"]),
-        ("windows", {"uid": -1, "gid": 0}, [": Forbidden: cannot be set for a windows pod"]),
-    ],
+@cases(
+    "system, user, told",
+    ("linux", "linux", {"uid": 0, "gid": 2147483647, "supplementalGroups": [1]}, []),
+    ("numbers out of range", "linux", {"uid": -1, "gid": 2147483648, "supplementalGroups": [1, -2]},
+     [f"uid: Invalid value: -1: {NUMBERS}", f"gid: Invalid value: 2147483648: {NUMBERS}",
+      f"supplementalGroups[1]: Invalid value: -2: {NUMBERS}"]),
+    ("windows", "windows", {"uid": -1, "gid": 0}, [": Forbidden: cannot be set for a windows pod"]),
 )  # fmt: skip
 @pytest.mark.parametrize("field", ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"])
 def test_users_of_containers(frozen: ApiServer, system: str, user: Manifest, told: list[str], field: str) -> None:
@@ -192,15 +185,14 @@ def test_collisions_are_counted_upwards(frozen: ApiServer, kind: str) -> None:
     assert of_status(frozen, kind, {"collisionCount": None}) == [gone]
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ({"allocatedResources": {"storage": "1Gi"}, "allocatedResourceStatuses": {"storage": "NodeResizePending"}}, []),
-        ({"allocatedResources": {"cpu": "1"}},
-         ['status.allocatedResources: Unsupported value: "cpu": supported values: "storage"']),
-        ({"allocatedResources": {"storage": "-1"}},
-         ["status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity"]),
-    ],
+@cases(
+    "status, told",
+    ("storage",
+     {"allocatedResources": {"storage": "1Gi"}, "allocatedResourceStatuses": {"storage": "NodeResizePending"}}, []),
+    ("something else", {"allocatedResources": {"cpu": "1"}},
+     ['status.allocatedResources: Unsupported value: "cpu": supported values: "storage"']),
+    ("less than nothing", {"allocatedResources": {"storage": "-1"}},
+     ["status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity"]),
 )  # fmt: skip
 def test_what_is_allocated_to_a_claim(frozen: ApiServer, status: Manifest, told: list[str]) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

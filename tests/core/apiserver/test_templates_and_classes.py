@@ -15,6 +15,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.store import Stored
+from tests.builders import written
 from tests.cases import cases
 
 NOW = 1_900_000_000_000_000
@@ -31,18 +32,12 @@ def server() -> ApiServer[MemoryStore]:
 def template(**spec: Any) -> Create:
     pod = {"containers": [{"name": "c", "image": "i:1"}], **spec}
     made = {"metadata": {"labels": {"app": "otter", "a": "b"}}, "spec": pod}
-    return Create(
-        {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "otter"}, "template": made}, manager="kubectl"
-    )
+    return Create(written("PodTemplate", "otter", template=made), manager="kubectl")
 
 
 def attributes(**fields: Any) -> Create:
     given = {"driverName": "example.com/p", "parameters": {"iops": "100"}} | fields
-    metadata = {"name": "silver"}
-    return Create(
-        {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": metadata, **given},
-        manager="kubectl",
-    )
+    return Create(written("VolumeAttributesClass", "silver", **given), manager="kubectl")
 
 
 def ask(server: ApiServer[MemoryStore], request: Request) -> Outcome | Refused:

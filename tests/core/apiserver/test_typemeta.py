@@ -99,41 +99,38 @@ def test_what_is_no_pod_is_no_pod(asked: Any, method: str, path: str, body: Any,
     assert said(asked(method, path, body)) == (400, message)
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "message"),
-    [
-        (f"{POD}/eviction", {"apiVersion": "v1", "kind": "Eviction"},
-         f'Eviction in version "v1" cannot be handled as a Eviction: {unregistered("Eviction", "v1")}'),
-        (f"{POD}/binding", {"kind": "Pod"},
-         'Pod in version "v1" cannot be handled as a Binding: converting (v1.Pod) to (core.Binding): unknown'
-         " conversion"),
-        (DEPLOYMENTS, {"apiVersion": "extensions/v1beta1", "kind": "Deployment"},
-         "the API version in the data (extensions/v1beta1) does not match the expected API version (apps/v1)"),
-        (DEPLOYMENTS, {"apiVersion": "apps/v3"},
-         f'Deployment in version "v3" cannot be handled as a Deployment: {unregistered("Deployment", "apps/v3")}'),
-        (SCALE, {"apiVersion": "apps/v1beta1", "kind": "Scale"},
-         "the API version in the data (apps/v1beta1) does not match the expected API version (autoscaling/v1)"),
-        (SCALE, {"apiVersion": "apps/v1", "kind": "Scale"},
-         f'Scale in version "v1" cannot be handled as a Scale: {unregistered("Scale", "apps/v1")}'),
-    ],
+@cases(
+    "path, body, message",
+    ("eviction of the core", f"{POD}/eviction", {"apiVersion": "v1", "kind": "Eviction"},
+     f'Eviction in version "v1" cannot be handled as a Eviction: {unregistered("Eviction", "v1")}'),
+    ("binding that calls itself a pod", f"{POD}/binding", {"kind": "Pod"},
+     'Pod in version "v1" cannot be handled as a Binding: converting (v1.Pod) to (core.Binding): unknown'
+     " conversion"),
+    ("deployment of a former group", DEPLOYMENTS, {"apiVersion": "extensions/v1beta1", "kind": "Deployment"},
+     "the API version in the data (extensions/v1beta1) does not match the expected API version (apps/v1)"),
+    ("deployment of a version to come", DEPLOYMENTS, {"apiVersion": "apps/v3"},
+     f'Deployment in version "v3" cannot be handled as a Deployment: {unregistered("Deployment", "apps/v3")}'),
+    ("scale of a former version", SCALE, {"apiVersion": "apps/v1beta1", "kind": "Scale"},
+     "the API version in the data (apps/v1beta1) does not match the expected API version (autoscaling/v1)"),
+    ("scale of apps", SCALE, {"apiVersion": "apps/v1", "kind": "Scale"},
+     f'Scale in version "v1" cannot be handled as a Scale: {unregistered("Scale", "apps/v1")}'),
 )  # fmt: skip
 def test_parts_of_objects_have_kinds_of_their_own(asked: Any, path: str, body: Any, message: str) -> None:
     assert said(asked("PUT" if path == SCALE else "POST", path, body)) == (400, message)
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "message"),
-    [
-        (["x"], 500, f"{GO} array into Go value of type {STRUCT}"),
-        ([], 500, f"{GO} array into Go value of type {STRUCT}"),
-        ({"kind": "Pod", "apiVersion": "v1"}, 500, unregistered("Pod", "v1", META)),
-        ({"kind": "deleteOptions"}, 500, unregistered("deleteOptions", "v1", META)),
-        ({"kind": "CreateOptions"}, 500, "converting (v1.CreateOptions) to (v1.DeleteOptions): unknown conversion"),
-        ({"apiVersion": "a/b/c"}, 500, "unexpected GroupVersion string: a/b/c"),
-        ({"apiVersion": "any/v9", "kind": "DeleteOptions"}, 200, ""),
-        (None, 200, ""),
-        ({}, 200, ""),
-    ],
+@cases(
+    "body, code, message",
+    ("list", ["x"], 500, f"{GO} array into Go value of type {STRUCT}"),
+    ("empty list", [], 500, f"{GO} array into Go value of type {STRUCT}"),
+    ("another kind", {"kind": "Pod", "apiVersion": "v1"}, 500, unregistered("Pod", "v1", META)),
+    ("kind in lower case", {"kind": "deleteOptions"}, 500, unregistered("deleteOptions", "v1", META)),
+    ("other options", {"kind": "CreateOptions"}, 500,
+     "converting (v1.CreateOptions) to (v1.DeleteOptions): unknown conversion"),
+    ("no version", {"apiVersion": "a/b/c"}, 500, "unexpected GroupVersion string: a/b/c"),
+    ("any version", {"apiVersion": "any/v9", "kind": "DeleteOptions"}, 200, ""),
+    ("no body", None, 200, ""),
+    ("empty body", {}, 200, ""),
 )  # fmt: skip
 @pytest.mark.parametrize("path", [POD, PODS])
 def test_how_to_delete_is_of_no_version(asked: Any, path: str, body: Any, code: int, message: str) -> None:
@@ -161,15 +158,13 @@ def test_patch_does_not_change_what_an_object_is(
     assert asked("GET", POD).body == before
 
 
-@pytest.mark.parametrize(
-    ("patch_type", "body"),
-    [
-        (MERGE, {"kind": None}),
-        (STRATEGIC, {"kind": "Service", "apiVersion": "v2"}),
-        (STRATEGIC, {"kind": None, "apiVersion": None}),
-        (STRATEGIC, None),
-        (JSON, None),
-    ],
+@cases(
+    "patch_type, body",
+    ("merged kind removed", MERGE, {"kind": None}),
+    ("other kind and version", STRATEGIC, {"kind": "Service", "apiVersion": "v2"}),
+    ("kind and version removed", STRATEGIC, {"kind": None, "apiVersion": None}),
+    ("strategic null", STRATEGIC, None),
+    ("JSON null", JSON, None),
 )
 def test_patches_that_change_nothing(asked: Any, patch_type: PatchType, body: Any) -> None:
     before = asked("GET", POD).body
@@ -191,33 +186,30 @@ def test_patch_that_takes_the_version_away_leaves_nothing_known(asked: Any) -> N
     assert strict.code == 422 and strict.body["message"].endswith(f"strict decoding error: {', '.join(unknown)}")
 
 
-@pytest.mark.parametrize(
-    ("patch_type", "body", "message"),
-    [
-        (MERGE, [], f"error decoding patch: {NO_MAP.format('array')}"),
-        (MERGE, "x", f"error decoding patch: {NO_MAP.format('string')}"),
-        (MERGE, None, "Invalid JSON Patch"),
-        (STRATEGIC, [], NO_MAP.format("array")),
-    ],
+@cases(
+    "patch_type, body, message",
+    ("merged list", MERGE, [], f"error decoding patch: {NO_MAP.format('array')}"),
+    ("merged text", MERGE, "x", f"error decoding patch: {NO_MAP.format('string')}"),
+    ("merged null", MERGE, None, "Invalid JSON Patch"),
+    ("strategic list", STRATEGIC, [], NO_MAP.format("array")),
 )  # fmt: skip
 def test_patch_that_is_no_patch(asked: Any, patch_type: PatchType, body: Any, message: str) -> None:
     assert said(asked("PATCH", POD, body, patch_type)) == (400, message)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", PODS, {"metadata": {"name": "q"}, "spec": SPEC}),
-        ("PUT", POD, {"metadata": {"name": "q"}, "spec": SPEC}),
-        ("PUT", f"{POD}/status", {"metadata": {"name": "p"}, "spec": SPEC}),
-        ("PUT", SCALE, {"metadata": {"name": "d"}}),
-        ("PATCH", POD, {}),
-        ("PATCH", SCALE, {}),
-        ("POST", f"{POD}/binding", {"metadata": {"name": "p"}, "target": {"name": "n"}}),
-        ("POST", "/api/v1/namespaces/default/bindings", {"metadata": {"name": "p"}, "target": {"name": "n"}}),
-        ("POST", f"{POD}/eviction", {"metadata": {"name": "p"}}),
-    ],
-)
+@cases(
+    "method, path, body",
+    ("create", "POST", PODS, {"metadata": {"name": "q"}, "spec": SPEC}),
+    ("replace", "PUT", POD, {"metadata": {"name": "q"}, "spec": SPEC}),
+    ("replace status", "PUT", f"{POD}/status", {"metadata": {"name": "p"}, "spec": SPEC}),
+    ("replace scale", "PUT", SCALE, {"metadata": {"name": "d"}}),
+    ("patch", "PATCH", POD, {}),
+    ("patch scale", "PATCH", SCALE, {}),
+    ("bind", "POST", f"{POD}/binding", {"metadata": {"name": "p"}, "target": {"name": "n"}}),
+    ("bind by the old address", "POST", "/api/v1/namespaces/default/bindings",
+     {"metadata": {"name": "p"}, "target": {"name": "n"}}),
+    ("evict", "POST", f"{POD}/eviction", {"metadata": {"name": "p"}}),
+)  # fmt: skip
 def test_another_namespace_than_that_of_the_address(asked: Any, method: str, path: str, body: dict[str, Any]) -> None:
     elsewhere = {**body, "metadata": {**body.get("metadata", {}), "namespace": "other"}}
     assert said(asked(method, path, elsewhere)) == (400, WHERE)

@@ -10,20 +10,11 @@ from scheduler_core.cache.cache import Cache, CacheError, PodState
 from scheduler_core.errors import CacheCorruptedError
 from tests.builders import make_node, make_pod
 from tests.cases import cases
-from tests.core.cache.cached import pod
+from tests.core.cache.cached import Log, pod
 
 UIDLESS = make_pod("p", uid="").on("n").build()
 P = "pod uid-p(default/p)"
 NO_UID = "cannot get cache key for pod with empty UID"
-
-
-class Log(list[tuple[str, dict[str, object]]]):
-    def __call__(self, message: str, fields: dict[str, object]) -> None:
-        self.append((message, fields))
-
-    @property
-    def messages(self) -> list[str]:
-        return [message for message, _ in self]
 
 
 def totals(cache: Cache, name: str = "n") -> tuple[Any, ...]:
@@ -35,8 +26,7 @@ def totals(cache: Cache, name: str = "n") -> tuple[Any, ...]:
 
 
 class TestPods:
-    def test_an_assumed_pod_confirmed_counts_once(self) -> None:
-        cache = Cache()
+    def test_an_assumed_pod_confirmed_counts_once(self, cache: Cache) -> None:
         cache.assume_pod(pod())
         assert cache.is_assumed_pod(pod())
         cache.add_pod(pod())
@@ -44,8 +34,7 @@ class TestPods:
         assert not cache.is_assumed_pod(pod())
         assert cache.counts() == {"assumed_pods": 0, "pods": 1, "nodes": 1}
 
-    def test_forgetting_restores_all_totals_but_the_generation(self) -> None:
-        cache = Cache()
+    def test_forgetting_restores_all_totals_but_the_generation(self, cache: Cache) -> None:
         cache.add_node(make_node("n").build())
         cache.add_pod(pod("other"))
         before, generation = totals(cache), cache.items["n"].info.generation
@@ -62,16 +51,13 @@ class TestPods:
         assert after == before
         assert cache.items["n"].info.generation > generation
 
-    def test_a_pod_may_come_before_its_node(self) -> None:
-        cache = Cache()
+    def test_a_pod_may_come_before_its_node(self, cache: Cache) -> None:
         cache.add_pod(pod())
         assert cache.items["n"].info.node is None
         copy = cache.add_node(make_node("n").build())
         assert [info.pod.name for info in copy.pods] == ["p"]
 
-    def test_a_confirmation_on_another_node_moves_the_pod(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_a_confirmation_on_another_node_moves_the_pod(self, cache: Cache, log: Log) -> None:
         cache.add_node(make_node("n").build())
         cache.assume_pod(pod())
         cache.add_pod(pod(node="m"))
@@ -83,31 +69,26 @@ class TestPods:
             )
         ]
 
-    def test_removal_goes_by_what_is_here(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_removal_goes_by_what_is_here(self, cache: Cache, log: Log) -> None:
         cache.assume_pod(pod())
         cache.remove_pod(make_pod("p", uid="uid-p").build())  # the last state before a missed deletion
         assert cache.counts() == {"assumed_pods": 0, "pods": 0, "nodes": 0}
         assert log.messages == ["Pod was added to a different node than it was assumed"]
 
-    def test_removing_one_of_two_holders_frees_a_port(self) -> None:
+    def test_removing_one_of_two_holders_frees_a_port(self, cache: Cache) -> None:
         """Upstream's: ports are a set."""
-        cache = Cache()
         for name in ("a", "b"):
             cache.add_pod(make_pod(name).host_port(80).on("n").build())
         cache.remove_pod(make_pod("a").host_port(80).on("n").build())
         assert cache.items["n"].info.used_ports == set()
 
-    def test_the_last_pod_fills_the_hole(self) -> None:
-        cache = Cache()
+    def test_the_last_pod_fills_the_hole(self, cache: Cache) -> None:
         for name in "abcd":
             cache.add_pod(pod(name))
         cache.remove_pod(pod("b"))
         assert totals(cache)[3] == ["a", "d", "c"]
 
-    def test_get_pod_gives_the_object_held(self) -> None:
-        cache = Cache()
+    def test_get_pod_gives_the_object_held(self, cache: Cache) -> None:
         held = pod()
         cache.add_pod(held)
         assert cache.get_pod(make_pod("p", uid="uid-p").build()) is held
@@ -151,8 +132,7 @@ class TestTexts:
         ("get without uid", "", lambda c: c.get_pod(UIDLESS), NO_UID),
         ("is_assumed without uid", "", lambda c: c.is_assumed_pod(UIDLESS), NO_UID),
     )  # fmt: skip
-    def test_a_refused_operation_says_why(self, prepare: str, act: Any, text: str) -> None:
-        cache = Cache()
+    def test_a_refused_operation_says_why(self, cache: Cache, prepare: str, act: Any, text: str) -> None:
         if prepare == "assume":
             cache.assume_pod(pod())
         elif prepare == "add":
@@ -163,9 +143,7 @@ class TestTexts:
             act(cache)
         assert str(caught.value) == text
 
-    def test_an_update_on_another_node_is_the_end(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_an_update_on_another_node_is_the_end(self, cache: Cache, log: Log) -> None:
         cache.add_pod(pod())
         with pytest.raises(CacheCorruptedError) as caught:
             cache.update_pod(pod(), pod(node="m"))
@@ -175,25 +153,20 @@ class TestTexts:
         )
         assert log.messages == ["Pod updated on a different node than previously added to"]
 
-    def test_a_removal_on_another_node_is_the_end(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_a_removal_on_another_node_is_the_end(self, cache: Cache, log: Log) -> None:
         cache.add_pod(pod())
         with pytest.raises(CacheCorruptedError) as caught:
             cache.remove_pod(pod(node="m"))
         assert str(caught.value) == "Scheduler cache is corrupted and can badly affect scheduling decisions"
         assert log[0][1]["err"] is None
 
-    def test_an_assumed_key_without_state_is_the_end(self) -> None:
-        cache = Cache()
+    def test_an_assumed_key_without_state_is_the_end(self, cache: Cache) -> None:
         cache.assumed_pods["lost"] = None
         with pytest.raises(CacheCorruptedError) as caught:
             cache.cleanup_assumed_pods(0)
         assert str(caught.value) == "Key found in assumed set but not in podStates, potentially a logical error"
 
-    def test_errors_inside_a_confirmation_are_only_logged(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_errors_inside_a_confirmation_are_only_logged(self, cache: Cache, log: Log) -> None:
         cache.assume_pod(pod())
         cache.items["n"].info.remove_pod(pod())
         cache.add_pod(pod())
@@ -204,18 +177,14 @@ class TestTexts:
             )
         ]
 
-    def test_a_pod_of_a_lost_node_is_let_go(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_a_pod_of_a_lost_node_is_let_go(self, cache: Cache, log: Log) -> None:
         cache.add_pod(pod())
         del cache.items["n"]
         cache.remove_pod(pod())
         assert log.messages == ["Node not found when trying to remove pod"]
         assert cache.counts()["pods"] == 0
 
-    def test_moving_an_unknown_node_to_the_head_does_nothing(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_moving_an_unknown_node_to_the_head_does_nothing(self, cache: Cache, log: Log) -> None:
         cache.move_to_head("n")
         assert log.messages == ["No node info with given name found in the cache"]
 
@@ -229,17 +198,14 @@ def _update_a_stray(cache: Cache) -> None:
 
 
 class TestExpiry:
-    def test_without_ttl_nothing_expires(self) -> None:
-        log = Log()
-        cache = Cache(log=log)
+    def test_without_ttl_nothing_expires(self, cache: Cache, log: Log) -> None:
         cache.assume_pod(pod())
         cache.finish_binding(pod(), 10)
         cache.cleanup_assumed_pods(10**18)
         assert cache.is_assumed_pod(pod())
         assert log == []
 
-    def test_a_finished_pod_expires_after_its_ttl(self) -> None:
-        log = Log()
+    def test_a_finished_pod_expires_after_its_ttl(self, log: Log) -> None:
         cache = Cache(ttl_us=100, log=log)
         cache.assume_pod(pod())
         cache.cleanup_assumed_pods(10**9)
@@ -252,8 +218,7 @@ class TestExpiry:
         cache.add_pod(pod())
         assert cache.pod_count() == 1
 
-    def test_a_pod_that_cannot_be_expired_is_logged(self) -> None:
-        log = Log()
+    def test_a_pod_that_cannot_be_expired_is_logged(self, log: Log) -> None:
         cache = Cache(ttl_us=100, log=log)
         cache.assume_pod(pod())
         cache.finish_binding(pod(), 0)

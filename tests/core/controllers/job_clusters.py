@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scheduler_core.api.times import time_text
+from tests.builders import written
 from tests.core.controllers.simulation import Manifest, Simulation
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
@@ -15,8 +16,7 @@ def job(name: str, *, policy: str = "Never", annotations: dict[str, str] | None 
     pod = {"restartPolicy": policy, "containers": [{"name": "c", "image": "i:1"}]}
     template = {"metadata": {"annotations": annotations or {}}, "spec": pod}
     given = {field: value for field, value in spec.items() if value is not None}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template, **given}}
+    return written("Job", name, spec={"template": template, **given})
 
 
 class JobCluster(Simulation):

@@ -15,6 +15,7 @@ from scheduler_core.controllers.node_agent import KUBELET, KUBELET_SINCE, KUBELE
 from scheduler_core.model.changes import Change, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
+from tests.builders import written
 from tests.core.controllers.simulation import lasting_controllers
 
 SECOND = 1_000_000
@@ -72,15 +73,14 @@ class Nodes:
     def add(self, name: str, zone: str = "a", **status: Any) -> None:
         labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}
         room = {"cpu": "16", "memory": "64Gi", "pods": "110"}
-        manifest = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
-        self.ask(Create({**manifest, "status": {"capacity": room, "allocatable": room, **status}}))
+        status = {"capacity": room, "allocatable": room, **status}
+        self.ask(Create(written("Node", name, metadata={"labels": labels}, status=status)))
 
     def pod(self, name: str, node: str = "", tolerations: Sequence[Manifest] = (), **metadata: Any) -> None:
         """A pod on the node, running a second later."""
         spec: Manifest = {"containers": [{"name": "c", "image": "i"}], "tolerations": list(tolerations)}
         spec |= {"nodeName": node} if node else {}
-        meta = {"name": name, "namespace": "default", **metadata}
-        self.ask(Create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
+        self.ask(Create(written("Pod", name, metadata=metadata, spec=spec)))
 
     def annotate(self, name: str, **annotations: str | None) -> None:
         names = {"kubelet": KUBELET, "since": KUBELET_SINCE, "until": KUBELET_UNTIL}
@@ -138,16 +138,12 @@ class Nodes:
 
     def deleted_at(self, name: str) -> float | None:
         """The second at which the pod was asked to go."""
-        for second, change in self.watcher.seen:
-            obj = change.obj if isinstance(change, ObjectPut) else None
-            if obj is not None and (obj.kind, obj.name) == ("Pod", name) and obj.metadata.deletion_timestamp:
-                return second
-        return None
+        return self.first(name, lambda pod: pod.metadata.deletion_timestamp, "Pod")
 
-    def first(self, name: str, condition: Any) -> float | None:
-        """The first second at which the node's object fulfils the condition."""
+    def first(self, name: str, condition: Any, kind: str = "Node") -> float | None:
+        """The first second at which the object fulfils the condition."""
         for second, change in self.watcher.seen:
             obj = change.obj if isinstance(change, ObjectPut) else None
-            if obj is not None and (obj.kind, obj.name) == ("Node", name) and condition(obj):
+            if obj is not None and (obj.kind, obj.name) == (kind, name) and condition(obj):
                 return second
         return None

@@ -15,6 +15,7 @@ from scheduler_core.controllers.registry import controllers_of
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
 from scheduler_core.ports import SeededDraws
 from scheduler_core.sim.world import World
+from tests.builders import written
 
 SECOND = 1_000_000
 START = 1_893_456_000 * SECOND  # 2030-01-01
@@ -73,14 +74,18 @@ class Simulation:
         """Add a node with room for a hundred pods that is ready."""
         capacity = {"cpu": "100", "memory": "100Gi", "pods": "100"}
         conditions = [{"type": "Ready", "status": "True"}]
-        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
         status = {"capacity": capacity, "allocatable": capacity, "conditions": conditions}
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
-        self.create(node)
+        self.create(written("Node", name, metadata={"labels": {"kubernetes.io/hostname": name}}, spec=spec))
         self.patch("Node", name, {"status": status}, subresource="status")
 
     def create(self, manifest: Manifest) -> Manifest:
         return self.request(Create(manifest))
+
+    def begin(self, manifest: Manifest, seconds: float) -> Manifest:
+        """Create an object, and let that much time pass."""
+        made = self.create(manifest)
+        self.run(seconds)
+        return made
 
     def patch(self, kind: str, name: str, body: Manifest, *, subresource: str = "") -> Manifest:
         key = self.key(kind, name)
@@ -133,9 +138,7 @@ def workload(kind: str, name: str, *, replicas: int | None = 1, image: str = "i:
     whole: Manifest = {"selector": selector, "template": template, **spec}
     if replicas is not None:
         whole["replicas"] = replicas
-    version = "v1" if kind == "ReplicationController" else "apps/v1"
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": whole}
+    return written(kind, name, spec=whole)
 
 
 def image(name: str) -> Manifest:
@@ -145,8 +148,7 @@ def image(name: str) -> Manifest:
 
 def quota(**hard: str) -> Manifest:
     """Return a quota `q`."""
-    metadata = {"name": "q", "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}}
+    return written("ResourceQuota", "q", spec={"hard": hard})
 
 
 def is_ready(pod: Manifest) -> bool:
@@ -155,6 +157,5 @@ def is_ready(pod: Manifest) -> bool:
 
 def pod(name: str, *, app: str, **more: Any) -> Manifest:
     """Return a pod that nobody owns."""
-    metadata = {"name": name, "namespace": "default", "labels": {"app": app}, **more}
     spec = {"containers": [{"name": "c", "image": "i:1"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return written("Pod", name, metadata={"labels": {"app": app}, **more}, spec=spec)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from scheduler_core.api.manifests import decode
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.workload import DaemonSet
 from scheduler_core.controllers.workloads.daemon_rollout import surplus
 from scheduler_core.controllers.workloads.revisions import REVISION_HASH
-from tests.builders import make_pod
+from tests.builders import make, make_pod
 
 NOW = 1_893_456_000_000_000
 
 
 def owner(surge: int) -> DaemonSet:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": 1 - surge}}
-    metadata = {"name": "d", "namespace": "default", "uid": "d"}
-    found = decode(
-        {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": {"updateStrategy": strategy}}
-    )
-    assert isinstance(found, DaemonSet)
-    return found
+    made: DaemonSet = make("DaemonSet", "d", spec={"updateStrategy": strategy})
+    return made
 
 
 def pod(name: str, revision: str, *, ready: bool, node: str = "n") -> Pod:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.core.controllers.simulation import Simulation, image, is_ready, workload
-
-
-@pytest.fixture
-def cluster() -> Simulation:
-    return Simulation()
 
 
 def daemon(**spec: Any) -> dict[str, Any]:
@@ -31,8 +24,7 @@ def status(cluster: Simulation) -> dict[str, Any]:
 
 
 def test_each_node_gets_a_pod_that_is_pinned_as_recorded(cluster: Simulation) -> None:
-    owner = cluster.create(daemon())
-    cluster.run(10)
+    owner = cluster.begin(daemon(), 10)
     assert nodes_of(cluster) == ["n0", "n1", "n2"]
     (revision,) = cluster.all("ControllerRevision")
     value = revision["metadata"]["labels"]["controller-revision-hash"]
@@ -73,16 +65,14 @@ def test_each_node_gets_a_pod_that_is_pinned_as_recorded(cluster: Simulation) ->
 def test_pods_of_the_host_network_tolerate_its_absence(cluster: Simulation) -> None:
     manifest = daemon()
     manifest["spec"]["template"]["spec"]["hostNetwork"] = True
-    cluster.create(manifest)
-    cluster.run(10)
+    cluster.begin(manifest, 10)
     last = cluster.pods(app="d")[0]["spec"]["tolerations"][-1]
     wanted = {"key": "node.kubernetes.io/network-unavailable", "operator": "Exists", "effect": "NoSchedule"}
     assert last == wanted
 
 
 def test_nodes_that_come_and_go_are_followed(cluster: Simulation) -> None:
-    cluster.create(daemon())
-    cluster.run(10)
+    cluster.begin(daemon(), 10)
     cluster.add_node("n3")
     cluster.run(10)
     assert nodes_of(cluster) == ["n0", "n1", "n2", "n3"]
@@ -96,8 +86,7 @@ def test_nodes_that_come_and_go_are_followed(cluster: Simulation) -> None:
 def test_labels_of_nodes_decide(cluster: Simulation) -> None:
     manifest = daemon()
     manifest["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "fast"}
-    cluster.create(manifest)
-    cluster.run(10)
+    cluster.begin(manifest, 10)
     assert nodes_of(cluster) == []
     cluster.patch("Node", "n1", {"metadata": {"labels": {"disk": "fast"}}})
     cluster.run(10)
@@ -108,8 +97,7 @@ def test_labels_of_nodes_decide(cluster: Simulation) -> None:
 
 
 def test_cordon_and_foreign_taints_do_as_recorded(cluster: Simulation) -> None:
-    cluster.create(daemon())
-    cluster.run(10)
+    cluster.begin(daemon(), 10)
     cluster.patch("Node", "n0", {"spec": {"unschedulable": True}})
     taint = {"key": "team.example/x", "value": "y", "effect": "NoSchedule"}
     cluster.patch("Node", "n1", {"spec": {"taints": [taint]}})
@@ -128,8 +116,7 @@ def test_cordon_and_foreign_taints_do_as_recorded(cluster: Simulation) -> None:
 
 
 def test_failed_pods_are_replaced_with_growing_delays(cluster: Simulation) -> None:
-    cluster.create(daemon())
-    cluster.run(10)
+    cluster.begin(daemon(), 10)
     began = cluster.world.now
     times: list[float] = []
     for _ in range(5):
@@ -155,8 +142,7 @@ def test_rolling_update_keeps_to_its_bound(cluster: Simulation) -> None:
     for number in range(3, 8):
         cluster.add_node(f"n{number}")
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
-    cluster.create(daemon(updateStrategy=update))
-    cluster.run(10)
+    cluster.begin(daemon(updateStrategy=update), 10)
     cluster.patch("DaemonSet", "d", image("i:2"))
     fewest = 8
     for _ in range(400):
@@ -171,8 +157,7 @@ def test_rolling_update_keeps_to_its_bound(cluster: Simulation) -> None:
 
 def test_surge_brings_the_new_pod_first(cluster: Simulation) -> None:
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
-    cluster.create(daemon(updateStrategy=update))
-    cluster.run(10)
+    cluster.begin(daemon(updateStrategy=update), 10)
     cluster.patch("DaemonSet", "d", image("i:2"))
     most, fewest = 0, 3
     for _ in range(300):
@@ -184,8 +169,7 @@ def test_surge_brings_the_new_pod_first(cluster: Simulation) -> None:
 
 
 def test_on_delete_waits_for_somebody(cluster: Simulation) -> None:
-    cluster.create(daemon(updateStrategy={"type": "OnDelete"}))
-    cluster.run(10)
+    cluster.begin(daemon(updateStrategy={"type": "OnDelete"}), 10)
     cluster.patch("DaemonSet", "d", image("i:2"))
     cluster.run(60)
     assert images(cluster) == ["i:1"] * 3
@@ -210,8 +194,7 @@ def test_template_from_before_takes_its_revision_back(cluster: Simulation) -> No
 
 
 def test_pod_waits_for_a_node_without_room_and_nothing_oscillates(cluster: Simulation) -> None:
-    cluster.create(daemon())
-    cluster.run(10)
+    cluster.begin(daemon(), 10)
     version = cluster.version
     cluster.run(1_800)
     assert cluster.version == version
@@ -221,8 +204,7 @@ def test_pod_waits_for_a_node_without_room_and_nothing_oscillates(cluster: Simul
 
 
 def test_heartbeats_of_nodes_cost_nothing(cluster: Simulation) -> None:
-    cluster.create(daemon())
-    cluster.run(10)
+    cluster.begin(daemon(), 10)
     version = cluster.version
     cluster.patch("Node", "n0", {"status": {"conditions": [{"type": "Other", "status": "True"}]}}, subresource="status")
     cluster.run(10)

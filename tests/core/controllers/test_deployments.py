@@ -15,11 +15,6 @@ from tests.core.controllers.simulation import Simulation, image, is_ready, quota
 REVISION = "deployment.kubernetes.io/revision"
 
 
-@pytest.fixture
-def cluster() -> Simulation:
-    return Simulation()
-
-
 def sizes(cluster: Simulation) -> list[int]:
     """The sizes of the ReplicaSets by revision."""
     return [one["spec"]["replicas"] for one in by_revision(cluster)]
@@ -37,8 +32,7 @@ def conditions(cluster: Simulation, name: str = "web") -> dict[str, tuple[str, s
 def test_set_and_pods_are_made_as_recorded(cluster: Simulation) -> None:
     manifest = workload("Deployment", "web", replicas=4)
     manifest["metadata"]["annotations"] = {"a.example/b": "c"}
-    owner = cluster.create(manifest)
-    cluster.run(10)
+    owner = cluster.begin(manifest, 10)
     (replica_set,) = cluster.all("ReplicaSet")
     metadata = replica_set["metadata"]
     value = metadata["labels"]["pod-template-hash"]
@@ -79,8 +73,7 @@ def test_set_and_pods_are_made_as_recorded(cluster: Simulation) -> None:
 
 def test_rolling_update_moves_as_recorded(cluster: Simulation) -> None:
     """6 replicas, 25 % and 25 %: new 0→2 and old 6→5 at once, new 2→3, and so on to 6 and 0."""
-    cluster.create(workload("Deployment", "web", replicas=6))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=6), 10)
     (old,) = cluster.all("ReplicaSet")
     cluster.patch("Deployment", "web", image("i:2"))
     seen: list[tuple[int, int]] = []
@@ -108,16 +101,14 @@ def test_rolling_update_moves_as_recorded(cluster: Simulation) -> None:
 
 def test_update_moves_where_its_bounds_round_to_nothing(cluster: Simulation) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "25%"}}
-    cluster.create(workload("Deployment", "web", replicas=3, strategy=strategy))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=3, strategy=strategy), 10)
     cluster.patch("Deployment", "web", image("i:2"))
     cluster.run(60)
     assert sizes(cluster) == [0, 3]
 
 
 def test_template_from_before_takes_its_set_back(cluster: Simulation) -> None:
-    cluster.create(workload("Deployment", "web", replicas=3))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=3), 10)
     cluster.patch("Deployment", "web", image("i:2"))
     cluster.run(60)
     cluster.patch("Deployment", "web", image("i:1"))
@@ -130,8 +121,7 @@ def test_template_from_before_takes_its_set_back(cluster: Simulation) -> None:
 
 
 def test_recreate_waits_until_old_pods_are_gone(cluster: Simulation) -> None:
-    cluster.create(workload("Deployment", "web", replicas=3, strategy={"type": "Recreate"}))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=3, strategy={"type": "Recreate"}), 10)
     cluster.patch("Deployment", "web", image("i:2"))
     together = False
     for _ in range(200):
@@ -147,8 +137,7 @@ def test_recreate_waits_until_old_pods_are_gone(cluster: Simulation) -> None:
 
 
 def test_paused_deployment_is_scaled_and_not_rolled(cluster: Simulation) -> None:
-    cluster.create(workload("Deployment", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=2), 10)
     cluster.patch("Deployment", "web", {"spec": {"paused": True}})
     cluster.patch("Deployment", "web", image("i:2"))
     cluster.patch("Deployment", "web", {"spec": {"replicas": 5}})
@@ -163,8 +152,7 @@ def test_paused_deployment_is_scaled_and_not_rolled(cluster: Simulation) -> None
 
 def test_scale_during_a_rollout_is_shared_in_proportion(cluster: Simulation) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
-    cluster.create(workload("Deployment", "web", replicas=10, strategy=strategy))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=10, strategy=strategy), 10)
     broken = image("i:2")
     broken["spec"]["template"]["spec"]["nodeSelector"] = {"no": "where"}
     cluster.patch("Deployment", "web", broken)
@@ -176,8 +164,7 @@ def test_scale_during_a_rollout_is_shared_in_proportion(cluster: Simulation) -> 
 
 
 def test_rollout_without_progress_fails_after_its_deadline(cluster: Simulation) -> None:
-    cluster.create(workload("Deployment", "web", replicas=2, progressDeadlineSeconds=100))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=2, progressDeadlineSeconds=100), 10)
     broken = image("i:2")
     broken["spec"]["template"]["spec"]["nodeSelector"] = {"no": "where"}
     cluster.patch("Deployment", "web", broken)
@@ -203,8 +190,7 @@ def test_sets_beyond_the_history_are_deleted(cluster: Simulation) -> None:
 
 
 def test_name_that_is_taken_by_another_set_is_avoided(cluster: Simulation) -> None:
-    cluster.create(workload("Deployment", "web", replicas=1))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=1), 10)
     (made,) = cluster.all("ReplicaSet")
     name = made["metadata"]["name"]
     cluster.delete("Deployment", "web", Propagation.BACKGROUND)
@@ -212,8 +198,7 @@ def test_name_that_is_taken_by_another_set_is_avoided(cluster: Simulation) -> No
     assert cluster.all("ReplicaSet") == []
     other = workload("ReplicaSet", "other", replicas=0)
     cluster.create({**other, "metadata": {"name": name, "namespace": "default"}})
-    cluster.create(workload("Deployment", "web", replicas=1))
-    cluster.run(60)
+    cluster.begin(workload("Deployment", "web", replicas=1), 60)
     deployment = cluster.get("Deployment", "web")
     assert deployment["status"]["collisionCount"] == 1
     assert deployment["status"]["availableReplicas"] == 1
@@ -221,10 +206,8 @@ def test_name_that_is_taken_by_another_set_is_avoided(cluster: Simulation) -> No
 
 
 def test_refused_set_is_said(cluster: Simulation) -> None:
-    cluster.create(quota(**{"count/replicasets.apps": "0"}))
-    cluster.run(1)
-    cluster.create(workload("Deployment", "web", replicas=1))
-    cluster.run(60)
+    cluster.begin(quota(**{"count/replicasets.apps": "0"}), 1)
+    cluster.begin(workload("Deployment", "web", replicas=1), 60)
     status, reason, message = conditions(cluster)["Progressing"]
     assert (status, reason) == ("False", "ReplicaSetCreateError")
     assert message.startswith('Failed to create new replica set "web-')
@@ -236,10 +219,8 @@ def test_refused_set_is_said(cluster: Simulation) -> None:
 
 
 def test_refused_pods_are_told_of_the_deployment(cluster: Simulation) -> None:
-    cluster.create(quota(pods="1"))
-    cluster.run(1)
-    cluster.create(workload("Deployment", "web", replicas=3))
-    cluster.run(60)
+    cluster.begin(quota(pods="1"), 1)
+    cluster.begin(workload("Deployment", "web", replicas=3), 60)
     assert conditions(cluster)["ReplicaFailure"][:2] == ("True", "FailedCreate")
     assert conditions(cluster)["Available"][:2] == ("False", "MinimumReplicasUnavailable")
 
@@ -250,15 +231,13 @@ def test_refused_pods_are_told_of_the_deployment(cluster: Simulation) -> None:
 def test_deleted_deployment_leaves_what_its_propagation_says(
     cluster: Simulation, propagation: Propagation, left: int
 ) -> None:
-    cluster.create(workload("Deployment", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("Deployment", "web", replicas=2), 10)
     cluster.delete("Deployment", "web", propagation)
     cluster.run(60)
     assert cluster.all("Deployment") == []
     assert len(cluster.all("Pod")) == left
     assert len(cluster.all("ReplicaSet")) == (1 if left else 0)
-    cluster.create(workload("Deployment", "web", replicas=2))
-    cluster.run(60)
+    cluster.begin(workload("Deployment", "web", replicas=2), 60)
     assert len(cluster.all("ReplicaSet")) == 1  # adopted where it was left
     assert len(cluster.pods(app="web")) == 2
 
@@ -289,8 +268,7 @@ def old_hash(template: RawTemplate, collisions: int | None = None) -> str:
 def test_sets_named_by_another_hash_are_kept(cluster: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
         before.setattr(deployments, "template_hash", old_hash)
-        cluster.create(workload("Deployment", "web", replicas=2))
-        cluster.run(10)
+        cluster.begin(workload("Deployment", "web", replicas=2), 10)
         cluster.patch("Deployment", "web", image("another"))
         cluster.run(60)
     sets, pods = by_revision(cluster), cluster.pods(app="web")

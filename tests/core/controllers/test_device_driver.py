@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,20 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.api import manifests
-from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Request
-from scheduler_core.build import build
+from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.device_annotation import DEVICES, read_pools
 from scheduler_core.controllers.device_driver import DeviceDriver
 from scheduler_core.errors import ManifestError
 from scheduler_core.model.changes import ObjectPut
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
+from tests.builders import written
 from tests.cases import cases
-
-START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
-Manifest = dict[str, Any]
+from tests.core.controllers.few import Few
+from tests.core.controllers.simulation import START, Manifest
 
 GPUS = """
 driver: gpu.example.com
@@ -37,23 +32,16 @@ devices:
 """
 
 
-class Cluster:
+class Cluster(Few):
     """A cluster with simulated drivers and nothing else that acts."""
 
     def __init__(self) -> None:
         self.driver = DeviceDriver(ClusterOptions())
-        self.world = World(build(draws=SeededDraws(1)), [self.driver], now=START)
-        self.request(Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}))
-
-    def request(self, *requests: Request) -> None:
-        for answer in self.world.request(*requests):
-            assert not isinstance(answer, Refused), answer.status.message
-        self.world.run_until(self.world.now)
+        super().__init__(self.driver)
 
     def node(self, devices: str | None, name: str = "n1") -> None:
         annotations = {} if devices is None else {DEVICES: devices}
-        metadata = {"name": name, "annotations": annotations}
-        self.request(Create({"apiVersion": "v1", "kind": "Node", "metadata": metadata}))
+        self.create(written("Node", name, metadata={"annotations": annotations}))
 
     def annotate(self, devices: str | None, name: str = "n1") -> None:
         self.request(Patch(ObjectKey("Node", "", name), {"metadata": {"annotations": {DEVICES: devices}}}))

@@ -69,6 +69,11 @@ def computed(*changes: Change) -> tuple[int, int, int, int]:
 OWNER = ("ReplicaSet", "rs")
 
 
+@pytest.fixture
+def controller() -> DisruptionController:
+    return DisruptionController(ClusterOptions())
+
+
 @cases(
     "changes, wanted",
     ("a number that stays", [budget(minAvailable=2), *shops(3)], (3, 2, 3, 1)),
@@ -98,8 +103,7 @@ def test_budget_is_computed(changes: list[Change], wanted: tuple[int, int, int, 
     assert computed(*changes) == wanted
 
 
-def test_condition_says_whether_a_pod_may_go() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_condition_says_whether_a_pod_may_go(controller: DisruptionController) -> None:
     status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
     (condition,) = status["conditions"]
     assert condition == {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods",
@@ -111,16 +115,14 @@ def test_condition_says_whether_a_pod_may_go() -> None:
     assert later["disruptionsAllowed"] == 0
 
 
-def test_nothing_is_written_when_the_status_is_right() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_nothing_is_written_when_the_status_is_right(controller: DisruptionController) -> None:
     status = status_of(controller.step(NOW, [budget(minAvailable=1), *shops(2)]))
     assert controller.step(NOW + SECOND, [budget(status=status, minAvailable=1)]) == []
     assert controller.step(NOW + SECOND, shops(2)) == []
     assert controller.next_due() is None
 
 
-def test_budget_follows_pods_that_leave_and_change_their_labels() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_budget_follows_pods_that_leave_and_change_their_labels(controller: DisruptionController) -> None:
     controller.step(NOW, [budget(minAvailable=1), *shops(3)])
     assert status_of(controller.step(NOW, [ObjectDeleted("Pod", "default", "p0", "")]))["expectedPods"] == 2
     assert status_of(controller.step(NOW, [put(make_pod("p1").label(app="else").manifest())]))["expectedPods"] == 1
@@ -139,15 +141,13 @@ def test_budget_allows_nothing_when_a_controller_is_not_found() -> None:
     assert condition["message"] == 'found no controllers for pod "p0"'
 
 
-def test_scale_that_changes_changes_the_budget() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_scale_that_changes_changes_the_budget(controller: DisruptionController) -> None:
     controller.step(NOW, [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), *shops(2, OWNER)])
     assert status_of(controller.step(NOW, [replicas("ReplicaSet", "rs", 7)]))["expectedPods"] == 7
 
 
-def test_disrupted_pods_are_not_healthy_until_they_are_overdue() -> None:
+def test_disrupted_pods_are_not_healthy_until_they_are_overdue(controller: DisruptionController) -> None:
     disrupted = {"p0": NOW_TEXT, "gone": NOW_TEXT}
-    controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(status={"disruptedPods": disrupted}, minAvailable=1), *shops(3)]))
     assert (status["currentHealthy"], status["disruptionsAllowed"]) == (2, 1)
     assert status["disruptedPods"] == {"gone": None}
@@ -167,8 +167,7 @@ def test_budget_is_not_looked_at_again_when_nobody_is_being_disrupted_any_more()
     assert controller.step(NOW + 120 * SECOND, []) == []
 
 
-def test_budget_that_is_gone_is_not_looked_at_again() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_budget_that_is_gone_is_not_looked_at_again(controller: DisruptionController) -> None:
     controller.step(NOW, [budget(status={"disruptedPods": {"p0": NOW_TEXT}}, minAvailable=1), *shops(2)])
     controller.step(NOW + SECOND, [ObjectDeleted("PodDisruptionBudget", "default", "guard")])
     assert controller.next_due() is None
@@ -178,9 +177,8 @@ def test_budget_that_is_gone_is_not_looked_at_again() -> None:
     assert controller.next_due() is None
 
 
-def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue() -> None:
+def test_budget_is_looked_at_again_when_the_earliest_disrupted_pod_is_overdue(controller: DisruptionController) -> None:
     later = "2030-03-17T17:47:10Z"  # half a minute after NOW
-    controller = DisruptionController(ClusterOptions())
     controller.step(NOW, [budget(status={"disruptedPods": {"p0": later, "p1": NOW_TEXT}}, minAvailable=1), *shops(3)])
     assert controller.next_due() == NOW + 120 * SECOND
     status = status_of(controller.step(NOW + 120 * SECOND, []))
@@ -199,8 +197,7 @@ def test_controller_that_is_another_does_not_count(owner: dict[str, str]) -> Non
     assert condition["reason"] == "SyncFailed"
 
 
-def test_controller_that_goes_takes_the_budget_with_it() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_controller_that_goes_takes_the_budget_with_it(controller: DisruptionController) -> None:
     controller.step(NOW, [budget(maxUnavailable=1), replicas("ReplicaSet", "rs", 2), *shops(2, OWNER)])
     status = status_of(controller.step(NOW, [ObjectDeleted("ReplicaSet", "default", "rs", "uid-rs")]))
     assert status["conditions"][0]["reason"] == "SyncFailed"
@@ -213,9 +210,8 @@ def test_pods_of_other_namespaces_do_not_count() -> None:
     assert computed(budget(minAvailable=1), *shops(2), put(elsewhere.manifest())) == (2, 1, 2, 1)
 
 
-def test_conditions_of_others_stay_and_zeros_that_are_left_out_are_no_change() -> None:
+def test_conditions_of_others_stay_and_zeros_that_are_left_out_are_no_change(controller: DisruptionController) -> None:
     other = {"type": "Mine", "status": "True", "reason": "r", "lastTransitionTime": NOW_TEXT}
-    controller = DisruptionController(ClusterOptions())
     status = status_of(controller.step(NOW, [budget(status={"conditions": [other]}, minAvailable=0)]))
     assert [condition["type"] for condition in status["conditions"]] == ["Mine", "DisruptionAllowed"]
     assert set(status) == {"observedGeneration", "conditions"}
@@ -261,8 +257,7 @@ def told(requests: list[Request]) -> list[tuple[str, str, str]]:
     return [(one["reason"], one["type"], one["message"]) for one in events]
 
 
-def test_events_say_once_what_is_wrong() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_events_say_once_what_is_wrong(controller: DisruptionController) -> None:
     nothing = ("NoPods", "Normal", "No matching pods found")
     assert told(controller.step(NOW, [budget(maxUnavailable=1)])) == [nothing]
     assert told(controller.step(NOW, [budget(maxUnavailable=1)])) == []
@@ -278,8 +273,7 @@ def test_events_say_once_what_is_wrong() -> None:
     assert wrong == [("CalculateExpectedPodCountFailed", "Warning", text)]
 
 
-def test_only_one_of_several_budgets_is_recomputed() -> None:
-    controller = DisruptionController(ClusterOptions())
+def test_only_one_of_several_budgets_is_recomputed(controller: DisruptionController) -> None:
     second = make_manifest("PodDisruptionBudget", "second", spec={"selector": {}, "minAvailable": 1}, status={})
     controller.step(NOW, [budget(minAvailable=1), put(second)])
     requests = controller.step(NOW, shops(1))
@@ -291,9 +285,8 @@ def test_only_one_of_several_budgets_is_recomputed() -> None:
     assert [one.key.name for one in gone if isinstance(one, Patch) and one.subresource] == ["guard"]
 
 
-def test_pod_that_was_not_deleted_is_told_of() -> None:
+def test_pod_that_was_not_deleted_is_told_of(controller: DisruptionController) -> None:
     given = {"disruptedPods": {"p0": NOW_TEXT}}
-    controller = DisruptionController(ClusterOptions())
     assert told(controller.step(NOW, [budget(minAvailable=1, status=given), *shops(1)])) == []
     message = "Pod was expected by PDB default/default to be deleted but it wasn't"
     assert told(controller.step(NOW + 120 * SECOND, [])) == [("NotDeleted", "Warning", message)]

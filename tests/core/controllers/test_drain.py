@@ -8,7 +8,7 @@ from scheduler_core.apiserver.requests import Create, Evict, ObjectKey, Patch
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.drain import DRAIN, DRAIN_LEFT, RETRY_US, Drain
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, written
 from tests.core.controllers.nodes import START, Nodes
 
 READY = {"app": "shop"}
@@ -16,8 +16,7 @@ READY = {"app": "shop"}
 
 def budget(nodes: Nodes, **spec: Any) -> None:
     body = {"selector": {"matchLabels": READY}, **spec}
-    metadata = {"name": "guard", "namespace": "default"}
-    nodes.ask(Create({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": body}))
+    nodes.ask(Create(written("PodDisruptionBudget", "guard", spec=body)))
 
 
 def drain_of(nodes: Nodes, name: str) -> tuple[str | None, str | None, bool]:
@@ -29,6 +28,17 @@ def drain_of(nodes: Nodes, name: str) -> tuple[str | None, str | None, bool]:
 
 def allow(nodes: Nodes, least: int) -> None:
     nodes.ask(Patch(ObjectKey("PodDisruptionBudget", "default", "guard"), {"spec": {"minAvailable": least}}))
+
+
+def guarded() -> Nodes:
+    """A node that is being drained of a pod which its budget keeps."""
+    nodes = Nodes("a")
+    nodes.pod("p", "a", labels=READY)
+    budget(nodes, minAvailable=1)
+    nodes.run(10)
+    nodes.annotate("a", **{DRAIN: "requested"})
+    nodes.run(17)
+    return nodes
 
 
 def test_node_is_emptied() -> None:
@@ -44,11 +54,8 @@ def test_node_is_emptied() -> None:
     assert drain_of(nodes, "a") == ("draining", "1 pod left", True)
     assert nodes.taints("a") == {"unschedulable:NoSchedule"}
     assert nodes.deleted_at("p") == 10
-    assert nodes.conditions("Pod", "p")["DisruptionTarget"] == (
-        "True",
-        "EvictionByEvictionAPI",
-        "Eviction API: evicting",
-    )
+    target = nodes.conditions("Pod", "p")["DisruptionTarget"]
+    assert target == ("True", "EvictionByEvictionAPI", "Eviction API: evicting")
     nodes.run(20)
     assert drain_of(nodes, "a") == ("drained", None, True)
     assert nodes.events("Draining") == ["Node/a drain Normal: Draining node a"]
@@ -82,12 +89,7 @@ def test_budget_is_respected_and_asked_again() -> None:
 
 
 def test_uncordoning_ends_it() -> None:
-    nodes = Nodes("a")
-    nodes.pod("p", "a", labels=READY)
-    budget(nodes, minAvailable=1)
-    nodes.run(10)
-    nodes.annotate("a", **{DRAIN: "requested"})
-    nodes.run(17)
+    nodes = guarded()
     assert drain_of(nodes, "a")[0] == "draining"
     nodes.ask(Patch(ObjectKey("Node", "", "a"), {"spec": {"unschedulable": None}}))
     nodes.run(18)
@@ -108,12 +110,7 @@ def test_empty_node_is_drained_at_once() -> None:
 
 
 def test_taking_the_annotation_away_ends_it() -> None:
-    nodes = Nodes("a")
-    nodes.pod("p", "a", labels=READY)
-    budget(nodes, minAvailable=1)
-    nodes.run(10)
-    nodes.annotate("a", **{DRAIN: "requested"})
-    nodes.run(17)
+    nodes = guarded()
     nodes.annotate("a", **{DRAIN: None})
     nodes.run(18)
     allow(nodes, 0)

@@ -25,8 +25,7 @@ def test_finished_job_goes_after_its_time(cluster: JobCluster) -> None:
 
 
 def test_failed_job_goes_too_and_a_new_controller_knows_when(cluster: JobCluster) -> None:
-    cluster.create(job("a", backoffLimit=0, ttlSecondsAfterFinished=30))
-    cluster.run(2)
+    cluster.begin(job("a", backoffLimit=0, ttlSecondsAfterFinished=30), 2)
     cluster.end(cluster.pods()[0], code=1)
     cluster.run(15)
     cluster.restart()
@@ -49,6 +48,5 @@ def test_time_may_be_set_or_taken_away_later(cluster: JobCluster) -> None:
 
 
 def test_running_job_stays(cluster: JobCluster) -> None:
-    cluster.create(job("a", ttlSecondsAfterFinished=0))
-    cluster.run(600)
+    cluster.begin(job("a", ttlSecondsAfterFinished=0), 600)
     assert len(cluster.all("Job")) == 1

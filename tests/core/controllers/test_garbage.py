@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.answers import Outcome
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, Propagation
-from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.garbage import BATCH, GarbageCollector
 from scheduler_core.model.changes import ObjectDeleted
+from tests.builders import written
 from tests.cases import cases
+from tests.core.apiserver.asking import empty_server
 from tests.core.apiserver.custom_samples import DENS, den
 
 NOW = 1_767_225_600_000_000
@@ -24,28 +24,18 @@ class Cluster:
     """Objects, and a collector that follows them."""
 
     def __init__(self) -> None:
-        numbers = iter(range(1, 10**6))
-        self.store = MemoryStore()
-        self.server = ApiServer(self.store, lambda: f"00000000-0000-0000-0000-{next(numbers):012d}")
+        self.server = empty_server()
+        self.store = self.server.store
         self.collector = GarbageCollector(ClusterOptions())
         self._read = 0
 
     def make(self, kind: str, name: str, *owners: tuple[str, str], blocks: bool = True, **metadata: Any) -> None:
         references = [
-            {
-                "apiVersion": "v1",
-                "kind": owner,
-                "name": named,
-                "uid": self.uid(owner, named),
-                "blockOwnerDeletion": blocks,
-            }
+            {"apiVersion": "v1", "kind": owner, "name": named, "uid": self.uid(owner, named),
+             "blockOwnerDeletion": blocks}
             for owner, named in owners
-        ]
-        manifest: dict[str, Any] = {
-            "apiVersion": {"Pod": "v1", "Service": "v1", "ReplicaSet": "apps/v1"}[kind],
-            "kind": kind,
-            "metadata": {"name": name, "namespace": "shop", "ownerReferences": references, **metadata},
-        }
+        ]  # fmt: skip
+        manifest = written(kind, name, namespace="shop", metadata={"ownerReferences": references, **metadata})
         if kind == "Pod":
             manifest["spec"] = POD_SPEC
         elif kind == "ReplicaSet":

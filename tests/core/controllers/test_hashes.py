@@ -60,8 +60,7 @@ def test_name_that_is_taken_is_avoided_with_the_real_controllers_next_hash() -> 
     stored = cluster.create({**manifest, "metadata": {"name": "first", "namespace": "default"}})
     other["metadata"]["name"] = f"web-{template_hash(RawTemplate(stored['spec']['template']))}"
     cluster.create(other)
-    cluster.create(manifest)
-    cluster.run(5)
+    cluster.begin(manifest, 5)
     assert cluster.get("Deployment", "web")["status"]["collisionCount"] == 1
     assert cluster.get("ReplicaSet", f"web-{each['hash']}")["metadata"]["labels"][POD_TEMPLATE_HASH] == each["hash"]
 
@@ -78,8 +77,7 @@ def test_revisions_have_the_real_controllers_hash(kind: str, label: str, more: d
     manifest = workload(kind, "web", replicas=None if kind == "DaemonSet" else 0, **more)
     manifest["metadata"]["annotations"] = {"a.example/b": "<c>"}
     manifest["spec"]["template"]["metadata"]["annotations"] = {"x": "<&>\u2028"}
-    cluster.create(manifest)
-    cluster.run(5)
+    cluster.begin(manifest, 5)
     (metadata,) = (one["metadata"] for one in cluster.all("ControllerRevision"))
     assert (metadata["name"], metadata["labels"]) == (f"web-{want}", {"app": "web", label: want})
     assert metadata["annotations"]["a.example/b"] == "<c>"
@@ -90,8 +88,7 @@ def test_revisions_have_the_real_controllers_hash(kind: str, label: str, more: d
 )
 def test_data_of_a_revision_is_the_patch_that_replaces_the_template(kind: str, more: dict[str, Any]) -> None:
     cluster = Simulation(nodes=0)
-    cluster.create(workload(kind, "web", **more))
-    cluster.run(5)
+    cluster.begin(workload(kind, "web", **more), 5)
     (revision,) = cluster.all("ControllerRevision")
     container = (
         '{"image":"i:1","imagePullPolicy":"IfNotPresent","name":"c","resources":{},'

@@ -20,8 +20,7 @@ def cluster() -> JobCluster:
 
 
 def test_pods_follow_each_other_until_all_completions_are_there(cluster: JobCluster) -> None:
-    owner = cluster.create(job("ok", completions=3, parallelism=2))
-    cluster.run(10)
+    owner = cluster.begin(job("ok", completions=3, parallelism=2), 10)
     first, second = cluster.pods()
     metadata = first["metadata"]
     assert (metadata["generateName"], metadata["finalizers"]) == ("ok-", [TRACKING])
@@ -86,8 +85,7 @@ def test_delay_is_known_to_a_new_controller(cluster: JobCluster) -> None:
 
 
 def test_success_ends_the_delay(cluster: JobCluster) -> None:
-    cluster.create(job("a", completions=5, parallelism=2))
-    cluster.run(1)
+    cluster.begin(job("a", completions=5, parallelism=2), 1)
     one, other = cluster.pods()
     cluster.end(one, code=1)
     cluster.run(1)
@@ -97,8 +95,7 @@ def test_success_ends_the_delay(cluster: JobCluster) -> None:
 
 
 def test_indexed_pods_are_named_and_know_their_index(cluster: JobCluster) -> None:
-    cluster.create(job("idx", completions=4, parallelism=2, completionMode="Indexed"))
-    cluster.run(1)
+    cluster.begin(job("idx", completions=4, parallelism=2, completionMode="Indexed"), 1)
     pods = cluster.pods()
     for index, pod in enumerate(pods):
         metadata, spec = pod["metadata"], pod["spec"]
@@ -120,8 +117,7 @@ def test_indexed_pods_are_named_and_know_their_index(cluster: JobCluster) -> Non
 
 def test_each_index_has_a_limit_and_a_delay_of_its_own(cluster: JobCluster) -> None:
     spec: dict[str, Any] = {"completions": 3, "parallelism": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
-    cluster.create(job("idx", **spec))
-    cluster.run(1)
+    cluster.begin(job("idx", **spec), 1)
     for pod in cluster.pods():
         cluster.end(pod, code=pod["metadata"]["generateName"] != "idx-2-")
     cluster.run(2)
@@ -160,8 +156,7 @@ def test_too_many_failed_indexes_end_the_job(cluster: JobCluster) -> None:
 )
 def test_failure_policy_decides_by_exit_code(cluster: JobCluster, action: str, ends: bool, failed: int) -> None:
     rules = [{"action": action, "onExitCodes": {"operator": "In", "values": [42]}}]
-    cluster.create(job("a", backoffLimit=0, podFailurePolicy={"rules": rules}))
-    cluster.run(1)
+    cluster.begin(job("a", backoffLimit=0, podFailurePolicy={"rules": rules}), 1)
     pod = cluster.pods()[0]
     cluster.end(pod, code=42)
     cluster.run(5)
@@ -174,8 +169,7 @@ def test_failure_policy_decides_by_exit_code(cluster: JobCluster, action: str, e
 
 def test_disruption_is_ignored_where_the_policy_says_so(cluster: JobCluster) -> None:
     rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
-    cluster.create(job("a", backoffLimit=0, podFailurePolicy={"rules": rules}))
-    cluster.run(1)
+    cluster.begin(job("a", backoffLimit=0, podFailurePolicy={"rules": rules}), 1)
     pod = cluster.pods()[0]
     cluster.end(pod, code=137, conditions=[{"type": "DisruptionTarget", "status": "True"}])
     cluster.run(15)
@@ -185,8 +179,7 @@ def test_disruption_is_ignored_where_the_policy_says_so(cluster: JobCluster) -> 
 
 def test_success_policy_ends_the_job_early(cluster: JobCluster) -> None:
     policy = {"rules": [{"succeededIndexes": "0-2", "succeededCount": 2}]}
-    cluster.create(job("a", completions=5, parallelism=3, completionMode="Indexed", successPolicy=policy))
-    cluster.run(1)
+    cluster.begin(job("a", completions=5, parallelism=3, completionMode="Indexed", successPolicy=policy), 1)
     for pod in cluster.pods()[1:]:
         cluster.end(pod)
     cluster.run(40)
@@ -196,8 +189,7 @@ def test_success_policy_ends_the_job_early(cluster: JobCluster) -> None:
 
 
 def test_deadline_ends_the_job(cluster: JobCluster) -> None:
-    cluster.create(job("a", completions=4, parallelism=2, activeDeadlineSeconds=30))
-    cluster.run(29)
+    cluster.begin(job("a", completions=4, parallelism=2, activeDeadlineSeconds=30), 29)
     assert len(cluster.pods()) == 2
     cluster.run(35)
     assert cluster.pods() == []
@@ -209,8 +201,7 @@ def test_deadline_ends_the_job(cluster: JobCluster) -> None:
 
 
 def test_suspended_job_has_no_pods_and_its_clock_starts_anew(cluster: JobCluster) -> None:
-    cluster.create(job("a", completions=2, parallelism=2, activeDeadlineSeconds=100))
-    cluster.run(30)
+    cluster.begin(job("a", completions=2, parallelism=2, activeDeadlineSeconds=100), 30)
     cluster.patch("Job", "a", {"spec": {"suspend": True}})
     cluster.run(60)
     assert cluster.pods() == []
@@ -230,8 +221,7 @@ def test_suspended_job_has_no_pods_and_its_clock_starts_anew(cluster: JobCluster
 
 
 def test_fewer_pods_are_wanted(cluster: JobCluster) -> None:
-    cluster.create(job("a", completions=9, parallelism=4))
-    cluster.run(5)
+    cluster.begin(job("a", completions=9, parallelism=4), 5)
     cluster.patch("Job", "a", {"spec": {"parallelism": 1}})
     cluster.run(40)
     assert len(cluster.pods()) == 1
@@ -246,8 +236,7 @@ def test_fewer_pods_are_wanted(cluster: JobCluster) -> None:
 )
 def test_deleted_pod_is_replaced(cluster: JobCluster, policy: str, soon: int) -> None:
     annotations = {"kschedweb.io/stop-seconds": "20"}
-    cluster.create(job("a", completions=2, parallelism=2, podReplacementPolicy=policy, annotations=annotations))
-    cluster.run(5)
+    cluster.begin(job("a", completions=2, parallelism=2, podReplacementPolicy=policy, annotations=annotations), 5)
     cluster.delete("Pod", cluster.pods()[0]["metadata"]["name"])
     cluster.run(12)
     assert len(cluster.pods()) == soon
@@ -257,16 +246,14 @@ def test_deleted_pod_is_replaced(cluster: JobCluster, policy: str, soon: int) ->
 
 
 def test_deleted_job_lets_its_pods_go(cluster: JobCluster) -> None:
-    cluster.create(job("a", parallelism=2))
-    cluster.run(5)
+    cluster.begin(job("a", parallelism=2), 5)
     cluster.delete("Job", "a", Propagation.BACKGROUND)
     cluster.run(40)
     assert cluster.all("Pod") == []
 
 
 def test_orphaned_pods_lose_the_finalizer(cluster: JobCluster) -> None:
-    cluster.create(job("a", parallelism=2))
-    cluster.run(5)
+    cluster.begin(job("a", parallelism=2), 5)
     cluster.delete("Job", "a", Propagation.ORPHAN)
     cluster.run(5)
     assert len(cluster.pods()) == 2
@@ -274,8 +261,7 @@ def test_orphaned_pods_lose_the_finalizer(cluster: JobCluster) -> None:
 
 
 def test_job_that_another_manages_is_left_alone(cluster: JobCluster) -> None:
-    cluster.create(job("a", managedBy="example.com/mine"))
-    cluster.run(60)
+    cluster.begin(job("a", managedBy="example.com/mine"), 60)
     assert cluster.all("Pod") == []
     assert "startTime" not in cluster.status("a")
 
@@ -286,8 +272,7 @@ def test_pod_with_the_jobs_labels_is_adopted_and_one_without_released(cluster: J
     cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
     manifest = job("a", completions=2, parallelism=2, manualSelector=True, selector={"matchLabels": {"x": "y"}})
     manifest["spec"]["template"]["metadata"]["labels"] = {"x": "y"}
-    cluster.create(manifest)
-    cluster.run(5)
+    cluster.begin(manifest, 5)
     assert len(cluster.pods()) == 2
     stray = cluster.get("Pod", "stray")["metadata"]
     assert (stray["ownerReferences"][0]["name"], stray["finalizers"]) == ("a", [TRACKING])
@@ -300,8 +285,7 @@ def test_pod_with_the_jobs_labels_is_adopted_and_one_without_released(cluster: J
 
 
 def test_work_without_a_number_of_completions_ends_with_the_last_pod(cluster: JobCluster) -> None:
-    cluster.create(job("queue", parallelism=3, completions=None))
-    cluster.run(2)
+    cluster.begin(job("queue", parallelism=3, completions=None), 2)
     one, *others = cluster.pods()
     cluster.end(one)
     cluster.run(5)
@@ -313,8 +297,7 @@ def test_work_without_a_number_of_completions_ends_with_the_last_pod(cluster: Jo
 
 
 def test_restarts_within_pods_count_against_the_limit(cluster: JobCluster) -> None:
-    cluster.create(job("a", policy="OnFailure", backoffLimit=2))
-    cluster.run(3)
+    cluster.begin(job("a", policy="OnFailure", backoffLimit=2), 3)
     name = cluster.pods()[0]["metadata"]["name"]
     statuses = [{"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 2}]
     cluster.patch("Pod", name, {"status": {"containerStatuses": statuses}}, subresource="status")
@@ -323,10 +306,8 @@ def test_restarts_within_pods_count_against_the_limit(cluster: JobCluster) -> No
 
 
 def test_refused_pods_are_tried_again(cluster: JobCluster) -> None:
-    cluster.create(quota(pods="1"))
-    cluster.run(1)
-    cluster.create(job("a", completions=3, parallelism=3))
-    cluster.run(30)
+    cluster.begin(quota(pods="1"), 1)
+    cluster.begin(job("a", completions=3, parallelism=3), 30)
     assert len(cluster.pods()) == 1
     assert cluster.status("a")["active"] == 1
     assert cluster.events("FailedCreate")
@@ -346,8 +327,7 @@ def test_as_many_failed_indexes_as_allowed_do_not_end_the_job(cluster: JobCluste
 
 
 def test_job_has_failed_when_its_pods_are_gone(cluster: JobCluster) -> None:
-    cluster.create(job("a", activeDeadlineSeconds=10, annotations={"kschedweb.io/stop-seconds": "20"}))
-    cluster.run(20)
+    cluster.begin(job("a", activeDeadlineSeconds=10, annotations={"kschedweb.io/stop-seconds": "20"}), 20)
     assert set(cluster.conditions("a")) == {"FailureTarget"}
     cluster.run(20)
     assert set(cluster.conditions("a")) == {"FailureTarget", "Failed"}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 import pytest
 
 from scheduler_core.api.manifests import decode
 from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch
-from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.namespaces import NamespaceController
 from scheduler_core.model.changes import ObjectPut
+from tests.builders import written
+from tests.core.apiserver.asking import empty_server
 from tests.core.controllers.simulation import Simulation, workload
 
 SECOND = 1_000_000
@@ -24,51 +23,33 @@ POD = {"spec": {"containers": [{"name": "c", "image": "i"}], "terminationGracePe
 KEPT = {"finalizers": ["example.com/kept"]}
 FINE = {
     "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered", "All resources successfully discovered"),
-    "NamespaceDeletionGroupVersionParsingFailure": (
-        "False",
-        "ParsedGroupVersions",
-        "All legacy kube types successfully parsed",
-    ),
-    "NamespaceDeletionContentFailure": (
-        "False",
-        "ContentDeleted",
-        "All content successfully deleted, may be waiting on finalization",
-    ),
+    "NamespaceDeletionGroupVersionParsingFailure":
+        ("False", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    "NamespaceDeletionContentFailure":
+        ("False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
     "NamespaceContentRemaining": ("False", "ContentRemoved", "All content successfully removed"),
-    "NamespaceFinalizersRemaining": (
-        "False",
-        "ContentHasNoFinalizers",
-        "All content-preserving finalizers finished",
-    ),
-}
+    "NamespaceFinalizersRemaining":
+        ("False", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}  # fmt: skip
 
 
 class Cluster:
     def __init__(self) -> None:
-        numbers = count(1)
-        self.store = MemoryStore()
-        self.server = ApiServer(
-            self.store, lambda: f"00000000-0000-0000-0000-{next(numbers):012d}", keeps_namespaces=True
-        )
+        self.server = empty_server(keeps_namespaces=True)
+        self.store = self.server.store
         self.controller = NamespaceController(ClusterOptions())
         self._read = 0
         self.now = NOW
-        self.ask(Create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}))
+        self.ask(Create(written("Namespace", "shop")))
 
     def ask(self, *requests: Create | Delete | Bind | Patch) -> None:
         self.server.carry_out(requests, self.now)
 
     def pod(self, name: str, namespace: str = "shop", **metadata: object) -> None:
-        manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace, **metadata}}
-        self.ask(Create({**manifest, **POD}))
+        self.ask(Create(written("Pod", name, namespace=namespace, metadata=metadata, **POD)))
 
     def config(self, name: str, **metadata: object) -> None:
-        manifest = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": "shop", **metadata},
-        }
-        self.ask(Create(manifest))
+        self.ask(Create(written("ConfigMap", name, namespace="shop", metadata=metadata)))
 
     def settle(self) -> int:
         """The number of deletions that were asked for."""
@@ -108,8 +89,12 @@ class Cluster:
         return [each["metadata"]["name"] for each in self.store.list(kind)]
 
 
-def test_content_goes_first() -> None:
-    cluster = Cluster()
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+def test_content_goes_first(cluster: Cluster) -> None:
     cluster.pod("a")
     cluster.pod("b", finalizers=["example.com/kept"])
     cluster.pod("elsewhere", "other")
@@ -126,8 +111,7 @@ def test_content_goes_first() -> None:
     assert cluster.store.get(SHOP) is None
 
 
-def test_running_pods_have_their_grace_and_are_asked_once() -> None:
-    cluster = Cluster()
+def test_running_pods_have_their_grace_and_are_asked_once(cluster: Cluster) -> None:
     cluster.pod("a")
     cluster.ask(Bind(ObjectKey("Pod", "shop", "a"), "node-1"))
     cluster.settle()
@@ -140,21 +124,17 @@ def test_running_pods_have_their_grace_and_are_asked_once() -> None:
     assert cluster.store.get(SHOP) is None
 
 
-def test_nothing_is_created_in_it_any_more() -> None:
-    cluster = Cluster()
+def test_nothing_is_created_in_it_any_more(cluster: Cluster) -> None:
     cluster.pod("a", **KEPT)
     cluster.ask(Delete(SHOP))
     cluster.settle()
-    late = Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "late", "namespace": "shop"}, **POD})
-    (answer,) = cluster.server.carry_out([late], NOW)
-    assert isinstance(answer, Refused) and answer.status.causes[0].reason == "NamespaceTerminating"
-    elsewhere = Create({**late.manifest, "metadata": {"name": "late", "namespace": "never-made"}})
-    (answer,) = cluster.server.carry_out([elsewhere], NOW)
-    assert not isinstance(answer, Refused)
+    late, elsewhere = (Create(written("Pod", "late", namespace=name, **POD)) for name in ("shop", "never-made"))
+    refused, taken = cluster.server.carry_out([late, elsewhere], NOW)
+    assert isinstance(refused, Refused) and refused.status.causes[0].reason == "NamespaceTerminating"
+    assert not isinstance(taken, Refused)
 
 
-def test_pods_go_before_all_else() -> None:
-    cluster = Cluster()
+def test_pods_go_before_all_else(cluster: Cluster) -> None:
     cluster.pod("a", **KEPT)
     cluster.config("c")
     cluster.settle()
@@ -168,24 +148,13 @@ def test_pods_go_before_all_else() -> None:
     assert cluster.names("ConfigMap") == [] and cluster.store.get(SHOP) is None
 
 
-def test_what_remains_is_told() -> None:
-    cluster = Cluster()
+def test_what_remains_is_told(cluster: Cluster) -> None:
     for name in ("c", "d"):
         cluster.config(name, finalizers=["example.com/kept", f"example.com/{name}"])
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    metadata = {"name": "v", "namespace": "shop", **KEPT}
-    claim_template = {"spec": {"devices": {}}}
-    cluster.ask(
-        Create({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": claim}),
-        Create(
-            {
-                "apiVersion": "resource.k8s.io/v1",
-                "kind": "ResourceClaimTemplate",
-                "metadata": metadata,
-                "spec": claim_template,
-            }
-        ),
-    )
+    template = {"spec": {"devices": {}}}
+    for kind, spec in (("PersistentVolumeClaim", claim), ("ResourceClaimTemplate", template)):
+        cluster.ask(Create(written(kind, "v", namespace="shop", metadata=KEPT, spec=spec)))
     cluster.ask(Delete(SHOP))
     cluster.settle()
     remaining = (
@@ -202,8 +171,7 @@ def test_what_remains_is_told() -> None:
     }
 
 
-def test_times_are_of_transitions_and_nothing_is_written_twice() -> None:
-    cluster = Cluster()
+def test_times_are_of_transitions_and_nothing_is_written_twice(cluster: Cluster) -> None:
     cluster.ask(Patch(SHOP, {"metadata": KEPT}))
     cluster.config("c", **KEPT)
     cluster.config("d", **KEPT)
@@ -231,12 +199,10 @@ def test_times_are_of_transitions_and_nothing_is_written_twice() -> None:
     # The namespace is looked at again after half the time that pods have, and a second.
     [(0, 0), (1, 1), (2, 2), (3, 4), (29, 30), (30, 32)],
 )
-def test_pods_that_stay_longer_than_they_may_are_a_failure(grace: int, seconds: int) -> None:
-    cluster = Cluster()
+def test_pods_that_stay_longer_than_they_may_are_a_failure(cluster: Cluster, grace: int, seconds: int) -> None:
     key = ObjectKey("Pod", "shop", "a")
-    metadata = {"name": "a", "namespace": "shop"}
     spec = {**POD["spec"], "terminationGracePeriodSeconds": grace}
-    cluster.ask(Create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}), Bind(key, "node-1"))
+    cluster.ask(Create(written("Pod", "a", namespace="shop", spec=spec)), Bind(key, "node-1"))
     cluster.ask(Delete(key, 600), Delete(SHOP))
     cluster.settle()
     if seconds:
@@ -258,7 +224,7 @@ def test_pods_that_stay_longer_than_they_may_are_a_failure(grace: int, seconds: 
 def test_workloads_make_no_new_pods_in_it() -> None:
     """Their controllers see their pods go, while they themselves wait for that."""
     cluster = Simulation(nodes=2)
-    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    cluster.create(written("Namespace", "shop"))
     manifests = [
         workload("Deployment", "web", replicas=3),
         workload("ReplicationController", "rc", replicas=2),
@@ -266,8 +232,7 @@ def test_workloads_make_no_new_pods_in_it() -> None:
         workload("DaemonSet", "agent", replicas=None),
     ]
     pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": {"template": pods}}
-    for manifest in [*manifests, job]:
+    for manifest in [*manifests, written("Job", "job", spec={"template": pods})]:
         cluster.create({**manifest, "metadata": {**manifest["metadata"], "namespace": "shop"}})
     cluster.run(20)
     assert len(cluster.all("Pod")) == 10
@@ -286,8 +251,7 @@ def test_workloads_make_no_new_pods_in_it() -> None:
     assert [kind for kind in kinds if any(one["metadata"]["namespace"] == "shop" for one in cluster.all(kind))] == []
 
 
-def test_finalizers_of_the_namespace_itself_keep_it() -> None:
-    cluster = Cluster()
+def test_finalizers_of_the_namespace_itself_keep_it(cluster: Cluster) -> None:
     cluster.ask(Patch(SHOP, {"metadata": {"finalizers": ["example.com/kept"]}}))
     cluster.ask(Delete(SHOP))
     cluster.settle()
@@ -296,8 +260,7 @@ def test_finalizers_of_the_namespace_itself_keep_it() -> None:
     assert namespace["metadata"]["finalizers"] == ["example.com/kept"] and "finalizers" not in namespace["spec"]
 
 
-def test_namespace_that_nobody_deletes_stays() -> None:
-    cluster = Cluster()
+def test_namespace_that_nobody_deletes_stays(cluster: Cluster) -> None:
     cluster.pod("a")
     assert cluster.settle() == 0
     cluster.ask(Delete(ObjectKey("Pod", "shop", "a"), 0))

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from scheduler_core.api.older_claims import current_form, older_allocation
-from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, ReportStatus, Request
-from scheduler_core.build import build
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, ReportStatus
 from scheduler_core.config.feature_gates import CONTROL_PLANE_CLAIMS
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.negotiating_driver import RESOURCE_CLASSES, SHAREABLE, NegotiatingDriver
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.model.effects import Effects
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
-from tests.builders import make_node
+from tests.builders import make_node, written
+from tests.core.controllers.few import Few
+from tests.core.controllers.simulation import Manifest
 
-SECOND = 1_000_000
-START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
-Manifest = dict[str, Any]
 __all__ = ["older_allocation"]
 
 OLDER = "resource.k8s.io/v1alpha2"
@@ -42,13 +36,12 @@ def spec(mode: str = "") -> Manifest:
 
 
 def template() -> Manifest:
-    metadata = {"name": "large-black-cat-claim-template", "namespace": "default"}
-    return {"apiVersion": OLDER, "kind": "ResourceClaimTemplate", "metadata": metadata, "spec": {"spec": spec()}}
+    made = written("ResourceClaimTemplate", "large-black-cat-claim-template", spec={"spec": spec()})
+    return {**made, "apiVersion": OLDER}
 
 
 def claim(name: str, mode: str = "") -> Manifest:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": OLDER, "kind": "ResourceClaim", "metadata": metadata, "spec": spec(mode)}
+    return {**written("ResourceClaim", name, spec=spec(mode)), "apiVersion": OLDER}
 
 
 def pod(name: str, *sources: str) -> Manifest:
@@ -56,38 +49,24 @@ def pod(name: str, *sources: str) -> Manifest:
     made = {"resourceClaimTemplateName": "large-black-cat-claim-template"}
     given = [{"resourceClaimName": source} for source in sources] or [made, made]
     entries = [{"name": f"cat-{number}", "source": source} for number, source in enumerate(given)]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-            "spec": {"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries}}  # fmt: skip
+    return written("Pod", name, spec={"containers": [{"name": "container0", "image": "i"}], "resourceClaims": entries})
 
 
-class Cluster:
+class Cluster(Few):
     """A cluster with the gate, simulated drivers and the claim controller."""
 
     def __init__(self, *, gate: bool = True, drivers: bool = True) -> None:
         options = ClusterOptions()
-        controllers = [ResourceClaimController(options), GarbageCollector(options)]
+        controllers = [ResourceClaimController(options), GarbageCollector(options), NegotiatingDriver(options)]
         self.messages: list[str] = []
-        self.world = World(
-            build(draws=SeededDraws(1), feature_gates={CONTROL_PLANE_CLAIMS: gate}),
-            [*controllers, NegotiatingDriver(options)] if drivers else controllers,
-            now=START,
-            watch=self._watch,
-        )
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        acting = controllers if drivers else controllers[:2]
+        super().__init__(*acting, gates={CONTROL_PLANE_CLAIMS: gate}, watch=self._watch)
 
     def _watch(self, effects: Effects) -> None:
         self.messages += [attempt.message for attempt in effects.attempts if attempt.message]
 
     def create(self, *given: Manifest) -> None:
-        self.request(*(Create(current_form(each)) for each in given))
-
-    def request(self, *requests: Request) -> None:
-        for answer in self.world.request(*requests):
-            assert not isinstance(answer, Refused), answer.status.message
-        self.settle()
-
-    def settle(self, seconds: float = 0) -> None:
-        self.world.run_until(self.world.now + round(seconds * SECOND))
+        super().create(*map(current_form, given))
 
     def node(self, name: str, cats: int | None = None, **labels: str) -> None:
         built = make_node(name).label(labels)
@@ -99,14 +78,8 @@ class Cluster:
         }
         self.create({**manifest, "metadata": metadata})
 
-    def get(self, kind: str, name: str) -> Manifest:
-        return cast(Manifest, self.world.store.get(ObjectKey(kind, "default", name)) or {})
-
     def node_of(self, name: str) -> str:
-        return str(self.get("Pod", name)["spec"].get("nodeName", ""))
-
-    def claims(self) -> list[Manifest]:
-        return list(map(dict, self.world.store.list("ResourceClaim")))
+        return str(self.stored("Pod", name)["spec"].get("nodeName", ""))
 
 
 def test_pod_with_cats_gets_a_node_that_has_room_for_both() -> None:
@@ -117,14 +90,14 @@ def test_pod_with_cats_gets_a_node_that_has_room_for_both() -> None:
     cluster.create(resource_class(), template(), pod("pod-with-cats"))
     cluster.settle(5)
     assert cluster.node_of("pod-with-cats") == "roomy"
-    uid = cluster.get("Pod", "pod-with-cats")["metadata"]["uid"]
+    uid = cluster.stored("Pod", "pod-with-cats")["metadata"]["uid"]
     claims = cluster.claims()
     assert len(claims) == 2
     for each in claims:
         (term,) = each["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
         assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["roomy"]}]
         assert each["status"]["reservedFor"] == [{"resource": "pods", "name": "pod-with-cats", "uid": uid}]
-    assert cluster.get("PodSchedulingContext", "pod-with-cats") == {}
+    assert cluster.get("PodSchedulingContext", "pod-with-cats") is None
     cluster.request(Delete(ObjectKey("Pod", "default", "pod-with-cats"), 0))
     assert cluster.claims() == []
 
@@ -134,7 +107,7 @@ def test_negotiation_says_potential_nodes_then_selects_one() -> None:
     for name in ("a", "b", "c"):
         cluster.node(name)
     cluster.create(resource_class(), template(), pod("user"))
-    context = cluster.get("PodSchedulingContext", "user")
+    context = cluster.stored("PodSchedulingContext", "user")
     assert context["spec"] == {"potentialNodes": ["a", "b", "c"]}
     assert context["metadata"]["ownerReferences"][0]["name"] == "user"
     assert cluster.messages == ["0/1 nodes are available: 1 waiting for resource driver to provide information."]
@@ -142,10 +115,10 @@ def test_negotiation_says_potential_nodes_then_selects_one() -> None:
     # One driver has answered: the other is waited for.
     first = [{"name": "cat-0", "unsuitableNodes": ["a"]}]
     cluster.request(Patch(key, {"status": {"resourceClaims": first}}, subresource="status"))
-    assert "selectedNode" not in cluster.get("PodSchedulingContext", "user")["spec"]
+    assert "selectedNode" not in cluster.stored("PodSchedulingContext", "user")["spec"]
     both = [*first, {"name": "cat-1", "unsuitableNodes": ["c"]}]
     cluster.request(Patch(key, {"status": {"resourceClaims": both}}, subresource="status"))
-    assert cluster.get("PodSchedulingContext", "user")["spec"]["selectedNode"] == "b"
+    assert cluster.stored("PodSchedulingContext", "user")["spec"]["selectedNode"] == "b"
     assert cluster.messages[-1] == "0/1 nodes are available: 1 waiting for resource driver to allocate resource."
     every = [{"name": f"cat-{number}", "unsuitableNodes": ["a", "b", "c"]} for number in (0, 1)]
     cluster.request(Patch(key, {"status": {"resourceClaims": every}}, subresource="status"))
@@ -213,4 +186,4 @@ def test_context_of_an_earlier_pod_is_not_taken_for_ones_own() -> None:
                    resource_class(), claim("cat"), pod("user", "cat"))  # fmt: skip
     text = "PodSchedulingContext default/user of another pod is still there"
     assert text in cluster.messages[0]
-    assert cluster.get("PodSchedulingContext", "user")["spec"] == {}
+    assert cluster.stored("PodSchedulingContext", "user")["spec"] == {}

@@ -7,6 +7,7 @@ import pytest
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch
 from scheduler_core.controllers.node_agent import HEARTBEAT
+from tests.builders import written
 from tests.cases import cases
 from tests.core.controllers.nodes import SECOND, START, Nodes
 
@@ -14,6 +15,11 @@ UNREACHABLE = {"unreachable:NoSchedule", "unreachable:NoExecute"}
 NOT_READY = {"not-ready:NoSchedule", "not-ready:NoExecute"}
 STOPPED = ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
 NEVER = ("Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.")
+
+
+@pytest.fixture
+def nodes() -> Nodes:
+    return Nodes("a", "b")
 
 
 def test_silent_node_is_unreachable_at_the_pass_after_its_grace() -> None:
@@ -39,16 +45,14 @@ def test_silent_node_is_unreachable_at_the_pass_after_its_grace() -> None:
     assert nodes.stored("Pod", "p")["status"]["phase"] == "Running"
 
 
-def test_stopped_kubelet_is_told_since_when() -> None:
-    nodes = Nodes("a", "b")
+def test_stopped_kubelet_is_told_since_when(nodes: Nodes) -> None:
     nodes.run(3)
     nodes.stop("a")
     nodes.run(4)
     assert nodes.node("a")["metadata"]["annotations"]["kschedweb.io/kubelet-since"] == time_text(START + 3 * SECOND)
 
 
-def test_node_that_comes_back_loses_its_taints() -> None:
-    nodes = Nodes("a", "b")
+def test_node_that_comes_back_loses_its_taints(nodes: Nodes) -> None:
     nodes.pod("p", "a")
     nodes.stop("a", "partitioned", seconds=97)
     nodes.run(96)
@@ -67,8 +71,7 @@ def test_node_that_comes_back_loses_its_taints() -> None:
 
 
 @pytest.mark.parametrize("how", ["running", None])
-def test_node_is_brought_back_by_its_annotation(how: str | None) -> None:
-    nodes = Nodes("a", "b")
+def test_node_is_brought_back_by_its_annotation(nodes: Nodes, how: str | None) -> None:
     nodes.stop("a", "off")
     nodes.run(70)
     nodes.annotate("a", kubelet=how)
@@ -78,8 +81,7 @@ def test_node_is_brought_back_by_its_annotation(how: str | None) -> None:
     assert not nodes.taints("a")
 
 
-def test_pods_are_ready_again_when_their_kubelet_is_back() -> None:
-    nodes = Nodes("a", "b")
+def test_pods_are_ready_again_when_their_kubelet_is_back(nodes: Nodes) -> None:
     nodes.pod("p", "a")
     nodes.run(10)
     nodes.stop("a", seconds=120)
@@ -90,8 +92,7 @@ def test_pods_are_ready_again_when_their_kubelet_is_back() -> None:
 
 
 @pytest.mark.parametrize("seconds", [52, 55, 57, 60])
-def test_kubelet_that_is_back_at_the_moment_of_the_pass_is_heard(seconds: int) -> None:
-    nodes = Nodes("a", "b")
+def test_kubelet_that_is_back_at_the_moment_of_the_pass_is_heard(nodes: Nodes, seconds: int) -> None:
     nodes.run(5)
     nodes.stop("a", seconds=seconds)
     nodes.run(300)
@@ -99,16 +100,14 @@ def test_kubelet_that_is_back_at_the_moment_of_the_pass_is_heard(seconds: int) -
     assert not nodes.taints("a")
 
 
-def test_short_silence_is_not_noticed() -> None:
-    nodes = Nodes("a", "b")
+def test_short_silence_is_not_noticed(nodes: Nodes) -> None:
     nodes.stop("a", seconds=49)
     nodes.run(300)
     assert not nodes.taints("a") and not nodes.events("NodeNotReady")
     assert nodes.first("a", lambda node: node.taints) is None
 
 
-def test_new_controllers_go_on() -> None:
-    nodes = Nodes("a", "b")
+def test_new_controllers_go_on(nodes: Nodes) -> None:
     nodes.stop("a")
     nodes.run(40)
     nodes.restart()
@@ -119,8 +118,7 @@ def test_new_controllers_go_on() -> None:
     assert nodes.taints("a") == UNREACHABLE and len(nodes.events("NodeNotReady")) == 1
 
 
-def test_conditions_bring_taints_at_once_and_take_them_away() -> None:
-    nodes = Nodes("a", "b")
+def test_conditions_bring_taints_at_once_and_take_them_away(nodes: Nodes) -> None:
     nodes.run(1)
     for kind in ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"):
         nodes.condition("a", kind, "True")
@@ -141,8 +139,7 @@ def test_conditions_bring_taints_at_once_and_take_them_away() -> None:
     assert nodes.taints("a") == {"mine:NoSchedule"}
 
 
-def test_not_ready_is_not_executed_before_the_pass() -> None:
-    nodes = Nodes("a", "b")
+def test_not_ready_is_not_executed_before_the_pass(nodes: Nodes) -> None:
     nodes.pod("p", "a")
     nodes.run(5.3)
     nodes.condition("a", "Ready", "False")
@@ -190,13 +187,11 @@ def renew(nodes: Nodes, name: str) -> None:
     spec = {"holderIdentity": name, "renewTime": text.replace("Z", f".{nodes.world.now % SECOND:06}Z")}
     if nodes.world.store.get(key) is not None:
         nodes.ask(Patch(key, {"spec": spec}))
-        return
-    manifest = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
-    nodes.ask(Create({**manifest, "metadata": {"name": name, "namespace": "kube-node-lease"}}))
+    else:
+        nodes.ask(Create(written("Lease", name, namespace="kube-node-lease", spec=spec)))
 
 
-def test_lease_that_is_renewed_is_listened_to() -> None:
-    nodes = Nodes("a", "b")
+def test_lease_that_is_renewed_is_listened_to(nodes: Nodes) -> None:
     for second in range(1, 100, 10):
         nodes.run(second)
         renew(nodes, "a")
@@ -219,8 +214,7 @@ def test_lease_that_is_renewed_is_listened_to() -> None:
     assert not nodes.taints("a")
 
 
-def test_lease_that_is_never_renewed_says_nothing() -> None:
-    nodes = Nodes("a", "b")
+def test_lease_that_is_never_renewed_says_nothing(nodes: Nodes) -> None:
     nodes.run(1)
     renew(nodes, "a")
     nodes.run(500)
@@ -289,8 +283,7 @@ def test_cluster_without_a_healthy_node_evicts_nobody() -> None:
     assert nodes.taints("a") == nodes.taints("b") == UNREACHABLE
 
 
-def test_deleted_node_is_forgotten() -> None:
-    nodes = Nodes("a", "b")
+def test_deleted_node_is_forgotten(nodes: Nodes) -> None:
     nodes.stop("a")
     nodes.run(20)
     nodes.delete("Node", "a")
@@ -311,8 +304,7 @@ def test_pods_of_a_node_with_a_kubelet_from_outside_are_left_alone_until_it_is_s
     assert nodes.stored("Pod", "p")["status"]["phase"] == "Running"
 
 
-def test_node_is_ready_again_when_all_annotations_are_taken_away_at_once() -> None:
-    nodes = Nodes("a", "b")
+def test_node_is_ready_again_when_all_annotations_are_taken_away_at_once(nodes: Nodes) -> None:
     nodes.run(5)
     nodes.stop("a", seconds=3000)
     nodes.run(120)

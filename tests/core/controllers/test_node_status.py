@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from scheduler_core.api.manifests import decode
 from scheduler_core.api.node import Node
 from scheduler_core.api.records import Lease
 from scheduler_core.apiserver.requests import ObjectKey, Patch, PatchType
@@ -11,6 +10,7 @@ from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.controllers.node_agent import NODE_LEASES
 from scheduler_core.controllers.node_status import changed_allocatable
 from scheduler_core.model.changes import ObjectPut
+from tests.builders import make
 from tests.cases import cases
 
 BEARD = "example.com/beardsecond"
@@ -18,8 +18,7 @@ BEARD = "example.com/beardsecond"
 
 def node(capacity: dict[str, str], allocatable: dict[str, str]) -> Node:
     status = {"capacity": capacity, "allocatable": allocatable}
-    made = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "u"}, "status": status})
-    assert isinstance(made, Node)
+    made: Node = make("Node", "n", metadata={"uid": "u"}, status=status)
     return made
 
 
@@ -47,7 +46,5 @@ def test_kubelet_writes_it_unless_another_runs_there() -> None:
     (request,) = kubelet.step(0, [ObjectPut(node({BEARD: "9"}, {}))])
     body = {"status": {"allocatable": {BEARD: "9"}}}
     assert request == Patch(ObjectKey("Node", "", "n"), body, PatchType.MERGE, "status", "u")
-    lease = decode({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                    "metadata": {"name": "n", "namespace": NODE_LEASES, "uid": "l"}})  # fmt: skip
-    assert isinstance(lease, Lease)
+    lease: Lease = make("Lease", "n", namespace=NODE_LEASES)
     assert kubelet.step(0, [ObjectPut(lease), ObjectPut(without), ObjectPut(node({BEARD: "9"}, {}))]) == []

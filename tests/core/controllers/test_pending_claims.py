@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch
+from tests.builders import written
 from tests.cases import cases
 from tests.core.controllers.simulation import Simulation
 from tests.core.controllers.test_volume_protection import claim, pod, volume
@@ -19,10 +20,7 @@ LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 
 
 def storage_class(mode: str = "Immediate", provisioner: str = "csi.example.com") -> dict[str, Any]:
-    return {
-        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "manual"},
-        "provisioner": provisioner, "volumeBindingMode": mode,
-    }  # fmt: skip
+    return written("StorageClass", "manual", provisioner=provisioner, volumeBindingMode=mode)
 
 
 def claiming(name: str = "c", **spec: Any) -> dict[str, Any]:
@@ -51,8 +49,7 @@ def told(cluster: Simulation, name: str = "c") -> list[tuple[str, str, str]]:
 def test_claim_says_once_what_it_waits_for(objects: list[dict[str, Any]], want: tuple[str, str, str]) -> None:
     cluster = Simulation(1)
     for one in objects:
-        cluster.create(one)
-        cluster.run(0.1)
+        cluster.begin(one, 0.1)
     cluster.run(600)
     said = told(cluster)
     assert said[-1] == want and len(said) <= 2
@@ -63,16 +60,14 @@ def test_claim_says_once_what_it_waits_for(objects: list[dict[str, Any]], want: 
 def test_claim_that_is_bound_at_once_says_nothing() -> None:
     cluster = Simulation(1)
     cluster.create(volume())
-    cluster.create(claim())
-    cluster.run(60)
+    cluster.begin(claim(), 60)
     assert told(cluster) == []
 
 
 def test_who_makes_the_volume_is_said_and_annotated() -> None:
     cluster = Simulation(1)
     cluster.create(storage_class())
-    cluster.create(claim())
-    cluster.run(60)
+    cluster.begin(claim(), 60)
     ((kind, reason, message),) = told(cluster)
     assert (kind, reason) == ("Normal", "ExternalProvisioning")
     assert message.startswith("Waiting for a volume to be created either by the external provisioner 'csi.example.com'")
@@ -97,16 +92,14 @@ def test_pod_that_is_not_scheduled_is_named() -> None:
     assert told(cluster) == [waits]
     cluster.delete("Pod", "q")
     cluster.delete("Pod", "p")
-    cluster.create(pod("last", nodeSelector={"no": "node"}))
-    cluster.run(20)
+    cluster.begin(pod("last", nodeSelector={"no": "node"}), 20)
     assert told(cluster)[-1] == ("Normal", "WaitForPodScheduled", "waiting for pod last to be scheduled")
 
 
 def test_lost_claim_says_so_when_it_happens() -> None:
     cluster = Simulation(1)
     cluster.create(volume())
-    cluster.create(claim())
-    cluster.run(1)
+    cluster.begin(claim(), 1)
     key = ObjectKey("PersistentVolume", "", "v")
     cluster.request(Delete(key))
     cluster.request(Patch(key, {"metadata": {"finalizers": None}}))

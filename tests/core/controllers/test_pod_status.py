@@ -10,19 +10,19 @@ import pytest
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.signature import signature
 from scheduler_core.apiserver.answers import Outcome
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.printing import cells
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
-from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.model.changes import ObjectPut
+from tests.builders import written
+from tests.core.apiserver.asking import empty_server
 
 SECOND = 1_000_000
 NOW = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 REQUESTS = {"cpu": "500m", "memory": "1Gi"}
 ADDRESSES = [{"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "10.128.0.1"}]
-NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"addresses": ADDRESSES}}  # fmt: skip
+NODE = written("Node", "n1", status={"addresses": ADDRESSES})
 CONTAINER = {"name": "c", "image": "registry.example:5000/shop/web:1", "resources": {"requests": REQUESTS}}
 IMAGE_ID = "registry.example:5000/shop/web@sha256:"
 
@@ -31,9 +31,8 @@ class Cluster:
     """Objects, and the kubelets that follow them."""
 
     def __init__(self) -> None:
-        numbers = iter(range(1, 10**6))
-        self.store = MemoryStore()
-        self.server = ApiServer(self.store, lambda: f"00000000-0000-0000-0000-{next(numbers):012d}")
+        self.server = empty_server()
+        self.store = self.server.store
         self.now = NOW
         self._read = 0
         self.restart()
@@ -48,10 +47,9 @@ class Cluster:
 
     def run(self, name: str = "p", **spec: Any) -> None:
         """Create a pod on the node and let it start."""
-        metadata = {"name": name, "namespace": "default", "finalizers": spec.pop("finalizers", None)}
-        metadata["annotations"] = spec.pop("annotations", None)
+        metadata = {member: spec.pop(member, None) for member in ("finalizers", "annotations")}
         spec = {"nodeName": "n1", "containers": [CONTAINER], **spec}
-        self.ask(Create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+        self.ask(Create(written("Pod", name, metadata=metadata, spec=spec)))
         self.turn()
         self.turn(1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.quotas import DELAY_US, QuotaController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+from tests.builders import written
+from tests.core.apiserver.asking import empty_server
 from tests.core.apiserver.custom_samples import DENS, den
 
 NOW = 1_893_456_000_000_000
@@ -22,21 +23,18 @@ QUOTA = ObjectKey("ResourceQuota", "a", "q")
 COUNT = CountQuota(QUOTA, "quota-q")
 
 
-def manifest(kind: str, name: str, api_version: str = "v1", **fields: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "a"}, **fields}
-
-
 def pod(name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
     resources = {"requests": {"cpu": cpu}}
-    return manifest("Pod", name, spec={"containers": [{"name": "c", "image": "i", "resources": resources}], **spec})
+    whole = {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec}
+    return written("Pod", name, namespace="a", spec=whole)
 
 
 def quota(hard: dict[str, str], **spec: Any) -> dict[str, Any]:
-    return manifest("ResourceQuota", "q", spec={"hard": hard, **spec})
+    return written("ResourceQuota", "q", namespace="a", spec={"hard": hard, **spec})
 
 
 def den_in(name: str) -> dict[str, Any]:
-    return manifest("Den", name, "otters.example/v1", spec=den()["spec"])
+    return {**den(), "metadata": {"name": name, "namespace": "a"}}
 
 
 def put(manifest: dict[str, Any], **metadata: Any) -> Change:
@@ -46,8 +44,7 @@ def put(manifest: dict[str, Any], **metadata: Any) -> Change:
 
 @pytest.fixture
 def server() -> ApiServer[MemoryStore]:
-    numbers = itertools.count(1)
-    return ApiServer(MemoryStore(), lambda: f"00000000-0000-4000-8000-{next(numbers):012}")
+    return empty_server()
 
 
 def done(server: ApiServer[MemoryStore], *requests: Request) -> list[Any]:

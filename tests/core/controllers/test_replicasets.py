@@ -10,18 +10,12 @@ from scheduler_core.apiserver.requests import Propagation
 from tests.core.controllers.simulation import SECOND, Simulation, pod, quota, workload
 
 
-@pytest.fixture
-def cluster() -> Simulation:
-    return Simulation()
-
-
 def test_pods_are_made_from_the_template(cluster: Simulation) -> None:
     manifest = workload("ReplicaSet", "web", replicas=3)
     container = manifest["spec"]["template"]["spec"]["containers"][0]
     container["env"] = [{"name": "A", "value": "b"}]
     manifest["spec"]["template"]["metadata"]["annotations"] = {"a.example/b": "c"}
-    owner = cluster.create(manifest)
-    cluster.run(10)
+    owner = cluster.begin(manifest, 10)
     pods = cluster.pods(app="web")
     assert len(pods) == 3
     for each in pods:
@@ -49,8 +43,7 @@ def test_pods_are_made_from_the_template(cluster: Simulation) -> None:
 
 
 def test_scale_is_followed_both_ways_and_says_so(cluster: Simulation) -> None:
-    cluster.create(workload("ReplicaSet", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("ReplicaSet", "web", replicas=2), 10)
     cluster.patch("ReplicaSet", "web", {"spec": {"replicas": 5}})
     cluster.run(10)
     assert len(cluster.pods(app="web")) == 5
@@ -62,8 +55,7 @@ def test_scale_is_followed_both_ways_and_says_so(cluster: Simulation) -> None:
 
 
 def test_pod_that_is_deleted_or_fails_is_replaced(cluster: Simulation) -> None:
-    cluster.create(workload("ReplicaSet", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("ReplicaSet", "web", replicas=2), 10)
     first, second = (each["metadata"]["name"] for each in cluster.pods(app="web"))
     cluster.delete("Pod", first)
     cluster.patch("Pod", second, {"status": {"phase": "Failed"}}, subresource="status")
@@ -83,10 +75,8 @@ def test_batches_double(cluster: Simulation) -> None:
 
 
 def test_refused_pods_are_said_and_tried_again_until_there_is_room(cluster: Simulation) -> None:
-    cluster.create(quota(pods="2"))
-    cluster.run(1)
-    cluster.create(workload("ReplicaSet", "web", replicas=4))
-    cluster.run(600)
+    cluster.begin(quota(pods="2"), 1)
+    cluster.begin(workload("ReplicaSet", "web", replicas=4), 600)
     assert len(cluster.pods(app="web")) == 2
     status = cluster.get("ReplicaSet", "web")["status"]
     assert (status["replicas"], status["readyReplicas"]) == (2, 2)
@@ -109,8 +99,7 @@ def test_refused_pods_are_said_and_tried_again_until_there_is_room(cluster: Simu
 def test_orphan_is_adopted_and_pod_without_the_label_is_released(cluster: Simulation) -> None:
     cluster.create(pod("mine", app="web"))
     cluster.create(pod("other", app="else"))
-    owner = cluster.create(workload("ReplicaSet", "web", replicas=2))
-    cluster.run(10)
+    owner = cluster.begin(workload("ReplicaSet", "web", replicas=2), 10)
     assert cluster.get("Pod", "mine")["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
     assert "ownerReferences" not in cluster.get("Pod", "other")["metadata"]
     assert len(cluster.pods(app="web")) == 2
@@ -122,8 +111,7 @@ def test_orphan_is_adopted_and_pod_without_the_label_is_released(cluster: Simula
 
 def test_adoption_is_told_by_the_time_a_pod_gets_its_label(cluster: Simulation) -> None:
     cluster.create(workload("ReplicaSet", "web", replicas=0))
-    cluster.create(pod("stray", app="else"))
-    cluster.run(10)
+    cluster.begin(pod("stray", app="else"), 10)
     cluster.patch("Pod", "stray", {"metadata": {"labels": {"app": "web"}}})
     cluster.run(60)
     assert cluster.all("Pod") == []  # adopted, and one too many
@@ -143,8 +131,7 @@ def test_one_of_two_that_select_a_pod_adopts_it(cluster: Simulation) -> None:
 
 
 def test_available_is_what_was_ready_for_long_enough(cluster: Simulation) -> None:
-    cluster.create(workload("ReplicaSet", "web", replicas=2, minReadySeconds=30))
-    cluster.run(10)
+    cluster.begin(workload("ReplicaSet", "web", replicas=2, minReadySeconds=30), 10)
     status = cluster.get("ReplicaSet", "web")["status"]
     assert (status["readyReplicas"], status.get("availableReplicas", 0)) == (2, 0)
     cluster.run(25)
@@ -155,14 +142,12 @@ def test_available_is_what_was_ready_for_long_enough(cluster: Simulation) -> Non
     ("propagation", "left"), [(Propagation.BACKGROUND, 0), (Propagation.FOREGROUND, 0), (Propagation.ORPHAN, 2)]
 )
 def test_deleted_set_leaves_what_its_propagation_says(cluster: Simulation, propagation: Propagation, left: int) -> None:
-    cluster.create(workload("ReplicaSet", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("ReplicaSet", "web", replicas=2), 10)
     cluster.delete("ReplicaSet", "web", propagation)
     cluster.run(60)
     assert cluster.all("ReplicaSet") == []
     assert len(cluster.all("Pod")) == left
-    cluster.create(workload("ReplicaSet", "web", replicas=2))
-    cluster.run(10)
+    cluster.begin(workload("ReplicaSet", "web", replicas=2), 10)
     assert len(cluster.pods(app="web")) == 2
 
 
@@ -176,8 +161,7 @@ def test_nothing_is_made_twice_by_controllers_made_anew(cluster: Simulation) -> 
 
 
 def test_calm_cluster_writes_nothing(cluster: Simulation) -> None:
-    cluster.create(workload("ReplicaSet", "web", replicas=3))
-    cluster.run(60)
+    cluster.begin(workload("ReplicaSet", "web", replicas=3), 60)
     version = cluster.version
     cluster.run(1_800)
     assert cluster.version == version
@@ -220,8 +204,7 @@ def test_order_of_deletion_is_the_recorded_one() -> None:
         }  # fmt: skip
         status = {"phase": "Running", "conditions": [condition], "containerStatuses": [container]}
         cluster.patch("Pod", name, {"status": status}, subresource="status")
-    cluster.create(workload("ReplicaSet", "web", replicas=len(names)))
-    cluster.run(1)
+    cluster.begin(workload("ReplicaSet", "web", replicas=len(names)), 1)
     gone = []
     for left in reversed(range(len(names))):
         cluster.patch("ReplicaSet", "web", {"spec": {"replicas": left}})
@@ -236,8 +219,7 @@ def test_order_of_deletion_is_the_recorded_one() -> None:
 
 def test_time_of_events_is_the_clusters(cluster: Simulation) -> None:
     cluster.run(3_600)
-    cluster.create(workload("ReplicaSet", "web", replicas=1))
-    cluster.run(1)
+    cluster.begin(workload("ReplicaSet", "web", replicas=1), 1)
     (event,) = cluster.events("SuccessfulCreate")
     assert event["firstTimestamp"] == "2030-01-01T01:00:00Z"
     assert cluster.world.now > 3_600 * SECOND

@@ -8,8 +8,7 @@ from tests.core.controllers.simulation import Simulation, pod, workload
 def test_pods_are_kept_at_their_number() -> None:
     cluster = Simulation()
     cluster.create(pod("mine", app="web"))
-    owner = cluster.create(workload("ReplicationController", "web", replicas=3))
-    cluster.run(10)
+    owner = cluster.begin(workload("ReplicationController", "web", replicas=3), 10)
     pods = cluster.pods(app="web")
     assert len(pods) == 3
     references = [each["metadata"]["ownerReferences"][0] for each in pods]

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from scheduler_core.api import manifests
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import DELETE_PROTECTION, ResourceClaim
-from scheduler_core.apiserver.answers import Refused
-from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportStatus, Request
-from scheduler_core.build import build
-from scheduler_core.controllers.controller import ClusterOptions
+from scheduler_core.apiserver.requests import Bind, Create, Delete, ObjectKey, Patch, ReportStatus
+from scheduler_core.controllers.controller import ClusterOptions, Controller
 from scheduler_core.controllers.garbage import GarbageCollector
 from scheduler_core.controllers.pod_claims import generate_name
 from scheduler_core.controllers.resource_claims import ResourceClaimController
 from scheduler_core.model.changes import ObjectDeleted, ObjectPut
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
-from tests.builders import make_pod
+from tests.builders import make_manifest, make_pod, written
 from tests.cases import cases
-
-SECOND = 1_000_000
-START = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
-Manifest = dict[str, Any]
+from tests.core.controllers.few import Few
+from tests.core.controllers.simulation import START, Manifest
 
 REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}
 SPEC = {"devices": {"requests": [REQUEST]}}
@@ -39,17 +32,11 @@ ALLOCATION = {
 
 
 def template(name: str = "t", **metadata: Any) -> Manifest:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaimTemplate",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"metadata": metadata, "spec": SPEC},
-    }
+    return written("ResourceClaimTemplate", name, spec={"metadata": metadata, "spec": SPEC})
 
 
 def claim(name: str, **metadata: Any) -> Manifest:
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-            "metadata": {"name": name, "namespace": "default", **metadata}, "spec": SPEC}  # fmt: skip
+    return written("ResourceClaim", name, metadata=metadata, spec=SPEC)
 
 
 def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Manifest:
@@ -60,46 +47,23 @@ def pod(name: str, entries: Mapping[str, str] | None = None, **spec: Any) -> Man
         else {"name": entry, "resourceClaimName": source}
         for entry, source in (entries or {"gpu": "t:t"}).items()
     ]
-    container = {"name": "c", "image": "i"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
-            "spec": {"containers": [container], "resourceClaims": claims, **spec}}  # fmt: skip
+    whole = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims, **spec}
+    return written("Pod", name, spec=whole)
 
 
-class Cluster:
+class Cluster(Few):
     """A cluster whose scheduler allocates nothing: the test does it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *before: Controller) -> None:
         options = ClusterOptions()
         self.controller = ResourceClaimController(options)
-        self.world = World(build(draws=SeededDraws(1)), [self.controller, GarbageCollector(options)], now=START)
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-
-    def create(self, *given: Manifest) -> None:
-        self.request(*map(Create, given))
-
-    def request(self, *requests: Request) -> None:
-        for answer in self.world.request(*requests):
-            assert not isinstance(answer, Refused), answer.status.message
-        self.settle()
-
-    def settle(self, seconds: float = 0) -> None:
-        self.world.run_until(self.world.now + round(seconds * SECOND))
-
-    def get(self, kind: str, name: str) -> Manifest | None:
-        return cast("Manifest | None", self.world.store.get(ObjectKey(kind, "default", name)))
+        super().__init__(*before, self.controller, GarbageCollector(options))
 
     def pod(self, name: str) -> Manifest:
-        found = self.get("Pod", name)
-        assert found is not None
-        return found
+        return self.stored("Pod", name)
 
     def claim(self, name: str) -> Manifest:
-        found = self.get("ResourceClaim", name)
-        assert found is not None
-        return found
-
-    def claims(self) -> list[Manifest]:
-        return list(map(dict, self.world.store.list("ResourceClaim")))
+        return self.stored("ResourceClaim", name)
 
     def claim_of(self, pod: str, entry: str = "gpu") -> str:
         statuses = self.pod(pod)["status"].get("resourceClaimStatuses", [])
@@ -114,6 +78,10 @@ class Cluster:
             Patch(key, {"metadata": {"finalizers": [DELETE_PROTECTION]}}),
             Patch(key, {"status": status}, subresource="status"),
         )
+
+    def report(self, claim: str, **status: Any) -> None:
+        """Write the status of a claim."""
+        self.request(Patch(ObjectKey("ResourceClaim", "default", claim), {"status": status}, subresource="status"))
 
     def bind(self, pod: str, node: str = "n1") -> None:
         self.request(Bind(ObjectKey("Pod", "default", pod), node))
@@ -181,11 +149,8 @@ def test_all_entries_get_their_claims_before_the_status_names_any(cluster: Clust
 
 
 def test_refused_claim_is_asked_for_again(cluster: Cluster) -> None:
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"},
-             "spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}},
-             "status": {"hard": {"count/resourceclaims.resource.k8s.io": "0"},
-                        "used": {"count/resourceclaims.resource.k8s.io": "0"}}}  # fmt: skip
-    cluster.world.load([{**quota, "metadata": {**quota["metadata"], "uid": "q"}}])
+    none = {"count/resourceclaims.resource.k8s.io": "0"}
+    cluster.world.load([make_manifest("ResourceQuota", "q", spec={"hard": none}, status={"hard": none, "used": none})])
     cluster.create(template(), pod("user"))
     assert cluster.claims() == []
     cluster.delete("ResourceQuota", "q")
@@ -279,16 +244,14 @@ def test_reservation_of_a_namesake_is_taken_back(cluster: Cluster) -> None:
     assert "reservedFor" not in cluster.claim("mine").get("status", {})
     # The controller comes when the namesake is there already.
     earlier = {"resource": "pods", "name": "user", "uid": "earlier"}
-    key = ObjectKey("ResourceClaim", "default", "mine")
-    cluster.request(Patch(key, {"status": {"allocation": ALLOCATION, "reservedFor": [earlier]}}, subresource="status"))
+    cluster.report("mine", allocation=ALLOCATION, reservedFor=[earlier])
     assert "reservedFor" not in cluster.claim("mine").get("status", {})
 
 
 def test_finalizer_stays_where_the_scheduler_gave_the_allocation_back(cluster: Cluster) -> None:
     cluster.create(claim("mine"), pod("user", {"gpu": "mine"}))
     cluster.allocate("mine", "user")
-    key = ObjectKey("ResourceClaim", "default", "mine")
-    cluster.request(Patch(key, {"status": {"allocation": None, "reservedFor": None}}, subresource="status"))
+    cluster.report("mine", allocation=None, reservedFor=None)
     assert cluster.claim("mine")["metadata"]["finalizers"] == [DELETE_PROTECTION]
     cluster.delete("ResourceClaim", "mine")
     assert cluster.get("ResourceClaim", "mine") is None
@@ -308,8 +271,7 @@ def test_pod_placed_by_hand_has_its_claim_reserved_once_it_is_allocated(cluster:
     cluster.create(template(), pod("user", nodeName="n1"))
     name = cluster.claim_of("user")
     assert "reservedFor" not in cluster.claim(name).get("status", {})
-    key = ObjectKey("ResourceClaim", "default", name)
-    cluster.request(Patch(key, {"status": {"allocation": ALLOCATION}}, subresource="status"))
+    cluster.report(name, allocation=ALLOCATION)
     uid = cluster.pod("user")["metadata"]["uid"]
     assert cluster.claim(name)["status"]["reservedFor"] == [{"resource": "pods", "name": "user", "uid": uid}]
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-
-from scheduler_core.api.manifests import decode
 from scheduler_core.api.workload import Namespace
 from scheduler_core.apiserver.answers import Outcome
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, ObjectKey, Patch, Request
-from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.service_accounts import DATA, ServiceAccounts
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
+from tests.builders import make
+from tests.core.apiserver.asking import empty_server
 
 NOW = 1_893_456_000_000_000
 WANTED = [("ServiceAccount", "a", "default"), ("ConfigMap", "a", "kube-root-ca.crt")]
 
 
 def put(kind: str, name: str, namespace: str = "", **fields: object) -> Change:
-    metadata = {"name": name, "uid": f"{kind}-{name}"} | ({"namespace": namespace} if namespace else {})
-    return ObjectPut(decode({"apiVersion": "v1", "kind": kind, "metadata": metadata, **fields}))
+    return ObjectPut(make(kind, name, namespace=namespace, metadata={"uid": f"{kind}-{name}"}, **fields))
 
 
 def told(requests: list[Request]) -> list[tuple[str, str, str]]:
@@ -36,9 +32,7 @@ def test_a_new_namespace_gets_both_and_the_api_server_takes_them() -> None:
     controller = ServiceAccounts(ClusterOptions())
     requests = controller.step(NOW, [put("Namespace", "a")])
     assert told(requests) == WANTED
-    numbers = itertools.count(1)
-    server = ApiServer(MemoryStore(), lambda: f"00000000-0000-4000-8000-{next(numbers):012}")
-    assert all(isinstance(answer, Outcome) for answer in server.carry_out(requests, NOW))
+    assert all(isinstance(answer, Outcome) for answer in empty_server().carry_out(requests, NOW))
     assert controller.next_due() is None
 
 

@@ -25,8 +25,7 @@ def announced(
 
 def test_condition_goes_after_two_minutes() -> None:
     cluster = Simulation(1)
-    cluster.create(pod("p", app="a"))
-    cluster.run(5)
+    cluster.begin(pod("p", app="a"), 5)
     condition = {"type": "DisruptionTarget", "status": "True", "reason": REASON, "message": "Eviction API: evicting"}
     condition["lastTransitionTime"] = time_text(cluster.world.now)
     cluster.patch("Pod", "p", {"status": {"conditions": [condition]}}, subresource="status")

@@ -17,11 +17,6 @@ CLAIMS = [{"metadata": {"name": "data", "labels": {"l": "m"}},
 CALM_SECONDS = 1800
 
 
-@pytest.fixture
-def cluster() -> Simulation:
-    return Simulation()
-
-
 def stateful(replicas: int = 3, **spec: Any) -> Manifest:
     return workload("StatefulSet", "db", replicas=replicas, serviceName="svc", **spec)
 
@@ -49,8 +44,7 @@ def created(pod: Manifest) -> str:
 
 
 def test_pods_come_in_order_and_know_who_they_are(cluster: Simulation) -> None:
-    cluster.create(stateful())
-    cluster.run(0.5)
+    cluster.begin(stateful(), 0.5)
     assert names(cluster) == ["db-0"]
     cluster.run(20)
     assert names(cluster) == ["db-0", "db-1", "db-2"]
@@ -77,8 +71,7 @@ def test_pods_come_in_order_and_know_who_they_are(cluster: Simulation) -> None:
 
 
 def test_parallel_pods_come_at_once(cluster: Simulation) -> None:
-    cluster.create(stateful(podManagementPolicy="Parallel"))
-    cluster.run(0.5)
+    cluster.begin(stateful(podManagementPolicy="Parallel"), 0.5)
     assert names(cluster) == ["db-0", "db-1", "db-2"]
     change(cluster, replicas=0)
     cluster.run(0.5)
@@ -86,8 +79,7 @@ def test_parallel_pods_come_at_once(cluster: Simulation) -> None:
 
 
 def test_scaled_down_one_by_one_from_the_highest(cluster: Simulation) -> None:
-    cluster.create(stateful())
-    cluster.run(20)
+    cluster.begin(stateful(), 20)
     change(cluster, replicas=1)
     cluster.run(0.5)
     assert names(cluster) == ["db-0", "db-1"]
@@ -101,8 +93,7 @@ def test_scaled_down_one_by_one_from_the_highest(cluster: Simulation) -> None:
 def test_deleted_pod_comes_back_under_its_name_when_it_is_gone(cluster: Simulation) -> None:
     manifest = stateful()
     manifest["spec"]["template"]["metadata"]["annotations"] = {"kschedweb.io/stop-seconds": "20"}
-    cluster.create(manifest)
-    cluster.run(20)
+    cluster.begin(manifest, 20)
     uid = cluster.get("Pod", "db-1")["metadata"]["uid"]
     cluster.delete("Pod", "db-1")
     cluster.run(15)
@@ -114,8 +105,7 @@ def test_deleted_pod_comes_back_under_its_name_when_it_is_gone(cluster: Simulati
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_pod_that_ended_is_replaced(cluster: Simulation, phase: str) -> None:
-    cluster.create(stateful(2))
-    cluster.run(20)
+    cluster.begin(stateful(2), 20)
     uid = cluster.get("Pod", "db-0")["metadata"]["uid"]
     cluster.patch("Pod", "db-0", {"status": {"phase": phase}}, subresource="status")
     cluster.run(10)
@@ -125,8 +115,7 @@ def test_pod_that_ended_is_replaced(cluster: Simulation, phase: str) -> None:
 
 
 def test_update_goes_from_the_highest_down(cluster: Simulation) -> None:
-    cluster.create(stateful())
-    cluster.run(20)
+    cluster.begin(stateful(), 20)
     before = status(cluster)["currentRevision"]
     cluster.patch("StatefulSet", "db", image("i:2"))
     seen = set()
@@ -145,8 +134,7 @@ def test_update_goes_from_the_highest_down(cluster: Simulation) -> None:
 
 def test_partition_keeps_pods_below_it(cluster: Simulation) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
-    cluster.create(stateful(updateStrategy=strategy))
-    cluster.run(20)
+    cluster.begin(stateful(updateStrategy=strategy), 20)
     cluster.patch("StatefulSet", "db", image("i:2"))
     cluster.run(30)
     assert images(cluster) == ["i:1", "i:1", "i:2"]
@@ -160,8 +148,7 @@ def test_partition_keeps_pods_below_it(cluster: Simulation) -> None:
 
 
 def test_on_delete_waits_for_the_user(cluster: Simulation) -> None:
-    cluster.create(stateful(2, updateStrategy={"type": "OnDelete"}))
-    cluster.run(20)
+    cluster.begin(stateful(2, updateStrategy={"type": "OnDelete"}), 20)
     cluster.patch("StatefulSet", "db", image("i:2"))
     cluster.run(60)
     assert images(cluster) == ["i:1", "i:1"]
@@ -171,8 +158,7 @@ def test_on_delete_waits_for_the_user(cluster: Simulation) -> None:
 
 
 def test_ordinals_may_start_anywhere(cluster: Simulation) -> None:
-    cluster.create(stateful(2, ordinals={"start": 5}))
-    cluster.run(20)
+    cluster.begin(stateful(2, ordinals={"start": 5}), 20)
     assert names(cluster) == ["db-5", "db-6"]
     change(cluster, ordinals={"start": 6})
     cluster.run(30)
@@ -180,8 +166,7 @@ def test_ordinals_may_start_anywhere(cluster: Simulation) -> None:
 
 
 def test_next_pod_waits_until_the_one_before_is_available(cluster: Simulation) -> None:
-    cluster.create(stateful(2, minReadySeconds=30))
-    cluster.run(30)
+    cluster.begin(stateful(2, minReadySeconds=30), 30)
     assert names(cluster) == ["db-0"]
     cluster.run(5)
     assert names(cluster) == ["db-0", "db-1"]
@@ -191,8 +176,7 @@ def test_next_pod_waits_until_the_one_before_is_available(cluster: Simulation) -
 
 
 def test_claims_are_made_and_kept(cluster: Simulation) -> None:
-    cluster.create(stateful(2, volumeClaimTemplates=CLAIMS))
-    cluster.run(3)
+    cluster.begin(stateful(2, volumeClaimTemplates=CLAIMS), 3)
     claims = cluster.all("PersistentVolumeClaim")
     assert claims[0]["metadata"]["name"] == "data-db-0"
     assert claims[0]["metadata"]["labels"] == {"app": "db", "l": "m"}
@@ -218,8 +202,7 @@ def test_claims_go_as_the_policy_says(
     policy = {"whenScaled": scaled, "whenDeleted": deleted}
     manifest = stateful(2, volumeClaimTemplates=CLAIMS, persistentVolumeClaimRetentionPolicy=policy)
     provide(cluster)
-    cluster.create(manifest)
-    cluster.run(40)
+    cluster.begin(manifest, 40)
     assert names(cluster) == ["db-0", "db-1"]
     change(cluster, replicas=1)
     cluster.run(40)
@@ -238,8 +221,7 @@ def provide(cluster: Simulation) -> None:
 
 def test_claims_follow_a_policy_that_changes(cluster: Simulation) -> None:
     provide(cluster)
-    cluster.create(stateful(2, volumeClaimTemplates=CLAIMS))
-    cluster.run(20)
+    cluster.begin(stateful(2, volumeClaimTemplates=CLAIMS), 20)
     change(cluster, persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete", "whenScaled": "Retain"})
     cluster.run(5)
     owners = [claim["metadata"]["ownerReferences"][0]["name"] for claim in cluster.all("PersistentVolumeClaim")]
@@ -262,8 +244,7 @@ def test_history_is_kept_to_its_limit(cluster: Simulation) -> None:
 
 @pytest.mark.parametrize("policy", [Propagation.FOREGROUND, Propagation.BACKGROUND])
 def test_deleted_set_takes_everything_along(cluster: Simulation, policy: Propagation) -> None:
-    cluster.create(stateful(2))
-    cluster.run(20)
+    cluster.begin(stateful(2), 20)
     version = cluster.version
     cluster.delete("StatefulSet", "db", policy)
     cluster.run(60)
@@ -272,21 +253,18 @@ def test_deleted_set_takes_everything_along(cluster: Simulation, policy: Propaga
 
 
 def test_orphaned_pods_are_adopted_by_a_namesake(cluster: Simulation) -> None:
-    cluster.create(stateful(2))
-    cluster.run(20)
+    cluster.begin(stateful(2), 20)
     uids = [pod["metadata"]["uid"] for pod in cluster.pods()]
     cluster.delete("StatefulSet", "db", Propagation.ORPHAN)
     cluster.run(5)
     assert len(cluster.pods()) == 2
-    cluster.create(stateful(2))
-    cluster.run(20)
+    cluster.begin(stateful(2), 20)
     assert [pod["metadata"]["uid"] for pod in cluster.pods()] == uids
     assert len(cluster.all("ControllerRevision")) == 1
 
 
 def test_pod_that_lost_its_label_gets_it_back(cluster: Simulation) -> None:
-    cluster.create(stateful(1))
-    cluster.run(10)
+    cluster.begin(stateful(1), 10)
     cluster.patch("Pod", "db-0", {"metadata": {"labels": {"statefulset.kubernetes.io/pod-name": None}}})
     cluster.run(5)
     assert cluster.get("Pod", "db-0")["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] == "db-0"
@@ -341,8 +319,7 @@ def test_sets_settle_whatever_happened(seed: int) -> None:
 
 
 def test_update_of_a_parallel_set_takes_one_pod_at_a_time(cluster: Simulation) -> None:
-    cluster.create(stateful(podManagementPolicy="Parallel"))
-    cluster.run(20)
+    cluster.begin(stateful(podManagementPolicy="Parallel"), 20)
     cluster.patch("StatefulSet", "db", image("i:2"))
     fewest = 3
     for _ in range(100):
@@ -362,8 +339,7 @@ def owned_claim(kind: str, name: str, **more: Any) -> Manifest:
 def test_claim_of_an_earlier_pod_of_the_name_is_waited_for(cluster: Simulation) -> None:
     provide(cluster)
     cluster.create(owned_claim("Pod", "db-0"))
-    cluster.create(stateful(1, volumeClaimTemplates=CLAIMS))
-    cluster.run(60)
+    cluster.begin(stateful(1, volumeClaimTemplates=CLAIMS), 60)
     assert names(cluster) == []
     cluster.delete("PersistentVolumeClaim", "data-db-0")
     cluster.run(20)
@@ -374,8 +350,7 @@ def test_claim_of_another_controller_is_left_alone(cluster: Simulation) -> None:
     provide(cluster)
     made = cluster.create(owned_claim("ConfigMap", "other", controller=True))
     policy = {"whenScaled": "Delete", "whenDeleted": "Delete"}
-    cluster.create(stateful(1, volumeClaimTemplates=CLAIMS, persistentVolumeClaimRetentionPolicy=policy))
-    cluster.run(20)
+    cluster.begin(stateful(1, volumeClaimTemplates=CLAIMS, persistentVolumeClaimRetentionPolicy=policy), 20)
     assert names(cluster) == ["db-0"]
     owners = cluster.get("PersistentVolumeClaim", "data-db-0")["metadata"]["ownerReferences"]
     assert owners == made["metadata"]["ownerReferences"]

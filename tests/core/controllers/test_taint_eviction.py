@@ -13,6 +13,7 @@ from tests.core.controllers.nodes import SECOND, START, Nodes
 Manifest = dict[str, Any]
 T = {"key": "t", "value": "v", "effect": "NoExecute"}
 U = {"key": "u", "effect": "NoExecute"}
+T_OF_BEFORE = {**T, "timeAdded": time_text(START + 5 * SECOND)}
 T_NO_SCHEDULE = {"key": "t", "effect": "NoSchedule"}
 
 
@@ -30,6 +31,11 @@ def about(second: float | None) -> float | None:
     return None if second is None else round(second, 1)
 
 
+@pytest.fixture
+def nodes() -> Nodes:
+    return Nodes("a")
+
+
 @cases(
     "tolerations, second",
     ("none", [], 10.0),
@@ -45,8 +51,7 @@ def about(second: float | None) -> float | None:
     ("only the first match counts, without end", [exists("t"), equal("v", 8)], None),
     ("the first that matches", [equal("w", 5), equal("v", 8)], 18.0),
 )
-def test_pod_goes_when_its_tolerations_end(tolerations: list[Manifest], second: float | None) -> None:
-    nodes = Nodes("a")
+def test_pod_goes_when_its_tolerations_end(nodes: Nodes, tolerations: list[Manifest], second: float | None) -> None:
     nodes.pod("p", "a", tolerations)
     nodes.run(10)
     nodes.taint("a", T_NO_SCHEDULE, T)
@@ -57,18 +62,14 @@ def test_pod_goes_when_its_tolerations_end(tolerations: list[Manifest], second: 
     assert "timeAdded" not in nodes.node("a")["spec"]["taints"][1]  # a user's taint
 
 
-def test_writes_of_an_eviction() -> None:
-    nodes = Nodes("a")
+def test_writes_of_an_eviction(nodes: Nodes) -> None:
     nodes.pod("p", "a", finalizers=["example.com/kept"])
     nodes.run(10)
     nodes.taint("a", T)
     nodes.run(10.01)
     assert nodes.stored("Pod", "p")["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert nodes.conditions("Pod", "p")["DisruptionTarget"] == (
-        "True",
-        "DeletionByTaintManager",
-        "Taint manager: deleting due to NoExecute taint",
-    )
+    target = nodes.conditions("Pod", "p")["DisruptionTarget"]
+    assert target == ("True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
     for _ in range(3):
         nodes.run(nodes.now + 100)
     nodes.restart()
@@ -80,17 +81,11 @@ def test_writes_of_an_eviction() -> None:
     "tolerations, taints, second",
     ("the first deadline stays", [exists("t", 20), exists("u", 4)], {10: [T], 15: [T, U]}, 30.0),
     ("at once for one that is not tolerated", [exists("t", 20)], {10: [T], 15: [T, U]}, 15.0),
-    (
-        "the time of the taint counts",
-        [exists("t", 60)],
-        {40: [{**T, "timeAdded": time_text(START + 5 * SECOND)}]},
-        65.0,
-    ),
+    ("the time of the taint counts", [exists("t", 60)], {40: [T_OF_BEFORE]}, 65.0),
 )
 def test_taints_that_come_one_by_one(
-    tolerations: list[Manifest], taints: dict[int, list[Manifest]], second: float
+    nodes: Nodes, tolerations: list[Manifest], taints: dict[int, list[Manifest]], second: float
 ) -> None:
-    nodes = Nodes("a")
     nodes.pod("p", "a", tolerations)
     for moment, given in taints.items():
         nodes.run(moment)
@@ -99,8 +94,7 @@ def test_taints_that_come_one_by_one(
     assert about(nodes.deleted_at("p")) == second
 
 
-def test_time_since_when_a_taint_is_there_is_noted() -> None:
-    nodes = Nodes("a")
+def test_time_since_when_a_taint_is_there_is_noted(nodes: Nodes) -> None:
     nodes.pod("p", "a", [equal("v", 20)])
     nodes.run(10)
     nodes.taint("a", T)
@@ -108,8 +102,7 @@ def test_time_since_when_a_taint_is_there_is_noted() -> None:
     assert "kschedweb.io/no-execute-since" in nodes.node("a")["metadata"]["annotations"]
 
 
-def test_plan_is_cancelled() -> None:
-    nodes = Nodes("a")
+def test_plan_is_cancelled(nodes: Nodes) -> None:
     nodes.pod("p", "a", [exists("t", 20)])
     nodes.run(10)
     nodes.taint("a", T)
@@ -123,8 +116,7 @@ def test_plan_is_cancelled() -> None:
     assert about(nodes.deleted_at("p")) == 60.0
 
 
-def test_pod_that_comes_later_counts_from_then() -> None:
-    nodes = Nodes("a")
+def test_pod_that_comes_later_counts_from_then(nodes: Nodes) -> None:
     nodes.taint("a", T)
     nodes.run(10)
     nodes.pod("p", "a", [exists("t", 7)])
@@ -135,8 +127,7 @@ def test_pod_that_comes_later_counts_from_then() -> None:
 
 
 @pytest.mark.parametrize("restarts", [[12], [16], [12, 16, 25]])
-def test_new_controllers_make_the_same_plans(restarts: list[int]) -> None:
-    nodes = Nodes("a")
+def test_new_controllers_make_the_same_plans(nodes: Nodes, restarts: list[int]) -> None:
     nodes.pod("p", "a", [exists("t", 20), exists("u", 4)])
     nodes.pod("q", "a", [exists("t"), exists("u", 4)])
     steps = [(second, "restart") for second in restarts]

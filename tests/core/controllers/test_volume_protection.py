@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import Delete, ObjectKey, Patch, PatchType
+from tests.builders import written
 from tests.cases import cases
 from tests.core.controllers.simulation import Simulation
 
@@ -19,22 +20,20 @@ def volume(name: str = "v", policy: str = "Retain") -> dict[str, Any]:
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": policy,
         "hostPath": {"path": "/v"}, "storageClassName": "manual",
     }  # fmt: skip
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    return written("PersistentVolume", name, spec=spec)
 
 
 def claim(name: str = "c", **metadata: Any) -> dict[str, Any]:
     spec = {
         "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "manual",
     }  # fmt: skip
-    meta = {"name": name, "namespace": "default", **metadata}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+    return written("PersistentVolumeClaim", name, metadata=metadata, spec=spec)
 
 
 def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
     whole = {"containers": [{"name": "c", "image": "i"}], "volumes": volumes, **spec}
-    metadata = {"name": name, "namespace": "default", "annotations": {"kschedweb.io/stop-seconds": "10"}}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": whole}
+    return written("Pod", name, metadata={"annotations": {"kschedweb.io/stop-seconds": "10"}}, spec=whole)
 
 
 def gone(cluster: Simulation, kind: str, name: str) -> bool:
@@ -47,8 +46,7 @@ def cluster() -> Simulation:
     """A claim `c` that is bound to the volume `v`."""
     cluster = Simulation(1)
     cluster.create(volume())
-    cluster.create(claim())
-    cluster.run(1)
+    cluster.begin(claim(), 1)
     return cluster
 
 
@@ -69,8 +67,7 @@ def test_finalizers_are_given(cluster: Simulation) -> None:
 
 @pytest.mark.parametrize("is_new", [False, True], ids=["same controllers", "new controllers"])
 def test_claim_goes_after_the_pod_that_uses_it(cluster: Simulation, is_new: bool) -> None:
-    cluster.create(pod())
-    cluster.run(5)
+    cluster.begin(pod(), 5)
     delete(cluster, "PersistentVolumeClaim", "c")
     cluster.run(600)
     assert "deletionTimestamp" in cluster.get("PersistentVolumeClaim", "c")["metadata"]
@@ -91,8 +88,7 @@ def test_claim_goes_after_the_pod_that_uses_it(cluster: Simulation, is_new: bool
     ("ended", {"restartPolicy": "Never", "activeDeadlineSeconds": 1}, True),
 )
 def test_who_keeps_a_claim(cluster: Simulation, spec: dict[str, Any], is_kept: bool) -> None:
-    cluster.create(pod(**spec))
-    cluster.run(10)
+    cluster.begin(pod(**spec), 10)
     delete(cluster, "PersistentVolumeClaim", "c")
     cluster.run(10)
     assert gone(cluster, "PersistentVolumeClaim", "c") is not is_kept
@@ -110,8 +106,7 @@ def test_bound_volume_goes_after_its_claim(cluster: Simulation) -> None:
 def test_volume_that_is_to_be_deleted_with_its_claim_goes() -> None:
     cluster = Simulation(1)
     cluster.create(volume(policy="Delete"))
-    cluster.create(claim())
-    cluster.run(1)
+    cluster.begin(claim(), 1)
     delete(cluster, "PersistentVolumeClaim", "c")
     assert gone(cluster, "PersistentVolume", "v")
 

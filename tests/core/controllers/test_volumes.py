@@ -70,6 +70,11 @@ def told(requests: list[Request]) -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.fixture
+def controller() -> VolumeController:
+    return VolumeController(CLUSTER)
+
+
 @cases(
     "objects, want",
     ("a new volume is available", [make_volume(phase="Pending")], [("v", ("Available", None))]),
@@ -113,8 +118,7 @@ def test_two_claims_never_get_one_volume() -> None:
     assert told(requests) == [("v", ("Bound", "a")), ("a", ("Bound", "v"))]
 
 
-def test_volume_is_made_after_a_while_in_the_zone_of_the_node() -> None:
-    controller = VolumeController(CLUSTER)
+def test_volume_is_made_after_a_while_in_the_zone_of_the_node(controller: VolumeController) -> None:
     assert controller.step(NOW, puts([CLAIM, make_class(), make_node("n1").zone("a").build()])) == []
     assert controller.next_due() == NOW + PROVISION_DELAY_US
     created, bound, status = controller.step(NOW + PROVISION_DELAY_US, [])
@@ -164,9 +168,8 @@ def test_volume_is_given_back_when_its_claim_goes(policy: str, want: list[tuple[
     assert told(controller.step(NOW, [gone(claim)])) == want
 
 
-def test_claim_is_lost_when_its_volume_goes() -> None:
+def test_claim_is_lost_when_its_volume_goes(controller: VolumeController) -> None:
     claim = make_claim("c", volume="v")
-    controller = VolumeController(CLUSTER)
     controller.step(NOW, puts([claim, make_volume(claim=claim, phase="Bound")]))
     assert told(controller.step(NOW, [gone(make_volume())])) == [("c", ("Lost", None))]
 
@@ -194,12 +197,11 @@ def test_volume_that_is_released_or_another_claims_is_not_given_back() -> None:
         assert controller.step(NOW, [gone(claim)]) == []
 
 
-def test_claim_is_lost_once_and_only_when_it_was_bound() -> None:
+def test_claim_is_lost_once_and_only_when_it_was_bound(controller: VolumeController) -> None:
     lost, unbound = (
         make_claim("c", volume="v", phase="Lost"),
         make_claim("d", volume="v", annotations={}, phase="Pending"),
     )
-    controller = VolumeController(CLUSTER)
     controller.step(NOW, puts([lost, unbound, make_volume(claim=make_claim("x"), phase="Bound")]))
     assert controller.step(NOW, [gone(make_volume())]) == []
 
@@ -215,15 +217,13 @@ def test_volume_is_made_where_the_class_allows_and_with_the_claims_attributes() 
     assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["a"]}]
 
 
-def test_volume_is_due_when_it_was_first_asked_for() -> None:
-    controller = VolumeController(CLUSTER)
+def test_volume_is_due_when_it_was_first_asked_for(controller: VolumeController) -> None:
     controller.step(NOW, puts([CLAIM, make_class()]))
     controller.step(NOW + 100, puts([make_claim("other")]))
     assert controller.next_due() == NOW + PROVISION_DELAY_US
 
 
-def test_nothing_is_made_when_a_volume_is_found_meanwhile() -> None:
-    controller = VolumeController(CLUSTER)
+def test_nothing_is_made_when_a_volume_is_found_meanwhile(controller: VolumeController) -> None:
     controller.step(NOW, puts([make_claim("c"), AT_ONCE]))
     assert told(controller.step(NOW, puts([make_volume()])))[-1] == ("c", ("Bound", "v"))
     assert controller.next_due() is None

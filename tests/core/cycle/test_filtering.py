@@ -42,13 +42,6 @@ def test_num_feasible_nodes_to_find(num_nodes: int, percentage: int, want: int) 
     assert num_feasible_nodes_to_find(num_nodes, percentage) == want
 
 
-def test_walk_goes_round_when_only_some_nodes_are_wanted() -> None:
-    cluster = start(profile(default=True))
-    cluster.put(*[make_node(f"n{i:03}").zone(f"z{i % 3}").build() for i in range(300)])
-    starts = [cluster.attempt(make_pod(f"p{i}").build()).start_index for i in range(4)]
-    assert starts == [0, 144, 288, 132]
-
-
 def test_walk_evaluates_one_feasible_node_more_than_it_keeps() -> None:
     cluster = start(profile(default=True))
     cluster.put(

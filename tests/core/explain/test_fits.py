@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.api.quantity import parse
 from scheduler_core.explain.fits.changes import COSTS, Kind, Suggestion, with_costs
 from scheduler_core.explain.fits.nodes import MOST_SHAPES
 from scheduler_core.explain.fits.search import Fits, fits
@@ -67,35 +66,31 @@ def test_request_is_lowered_to_the_most_that_is_free() -> None:
     assert (best.node, best.feasible, best.cost) == ("n1", 1, 43)
 
 
-def test_memory_is_lowered_in_whole_mebibytes() -> None:
-    big = make_pod("a").req(memory=str((5 << 30) + 1)).on("n1").priority(1_000)
-    change = only(of(it().req(memory="4Gi"), node("n1"), big), Kind.REQUEST).changes[0]
-    assert (change.new, change.step) == ("3071Mi", "1Mi")
+CPU = "resources.requests.cpu"
+GPU = {"example.com/gpu": "2"}
 
 
-def test_request_of_the_container_that_can_be_lowered() -> None:
-    """The small container alone cannot be lowered by as much as is lacking."""
-    pod = it().req(cpu="5").container({"cpu": "500m"})
-    change = only(of(pod, node("n1")), Kind.REQUEST).changes[0]
-    assert (change.field, change.new) == ("spec.containers[0].resources.requests.cpu", "3500m")
-
-
-def test_init_container_is_lowered_where_it_asks_most() -> None:
-    pod = it().init_container({"cpu": "6"})
-    change = only(of(pod, node("n1")), Kind.REQUEST).changes[0]
-    assert (change.field, change.new) == ("spec.initContainers[0].resources.requests.cpu", "4")
-
-
-def test_request_at_pod_level() -> None:
-    change = only(of(it().pod_level(cpu="6"), node("n1")), Kind.REQUEST).changes[0]
-    assert (change.field, change.new) == ("spec.resources.requests.cpu", "4")
-
-
-def test_limit_of_what_others_offer_goes_with_the_request() -> None:
-    gpu = {"example.com/gpu": "2"}
-    pod = it().container(gpu, limits=gpu)
-    (change,) = only(of(pod, node("n1").capacity({"example.com/gpu": "1"})), Kind.REQUEST).changes
-    assert (change.new, change.step) == ("1", "1")
+@cases(
+    "pod, objects, field, new, step",
+    ("memory in whole mebibytes", it().req(memory="4Gi"),
+     [node("n1"), make_pod("a").req(memory=str((5 << 30) + 1)).on("n1").priority(1_000)],
+     "spec.containers[0].resources.requests.memory", "3071Mi", "1Mi"),
+    ("of the container that asks enough", it().req(cpu="5").container({"cpu": "500m"}), [node("n1")],
+     f"spec.containers[0].{CPU}", "3500m", "1m"),
+    ("of an init container where it asks most", it().init_container({"cpu": "6"}), [node("n1")],
+     f"spec.initContainers[0].{CPU}", "4", "1m"),
+    ("at pod level", it().pod_level(cpu="6"), [node("n1")], f"spec.{CPU}", "4", "1m"),
+    ("with the limit that has to be the same", it().container(GPU, limits=GPU),
+     [node("n1").capacity({"example.com/gpu": "1"})],
+     "spec.containers[1].resources.requests.example.com/gpu", "1", "1"),
+    ("written as people do", it().req(cpu="6"), [node("n1", "4500m")], f"spec.containers[0].{CPU}", "4500m", "1m"),
+    ("without the room of a pod that is nominated", it().req(cpu="2"),
+     [node("n1"), make_pod("first").req(cpu="3").priority(500).nominated("n1")],
+     f"spec.containers[0].{CPU}", "1", "1m"),
+)  # fmt: skip
+def test_one_request_is_lowered(pod: Any, objects: list[Any], field: str, new: str, step: str) -> None:
+    (change,) = only(of(pod, *objects), Kind.REQUEST).changes
+    assert (change.field, change.new, change.step) == (field, new, step)
 
 
 def test_taint_is_tolerated() -> None:
@@ -121,8 +116,15 @@ def test_label_of_the_selector_is_dropped_or_given_to_a_node() -> None:
     assert (given.node, given.field, given.old, given.new) == ("n1", "metadata.labels.disk", "hdd", "ssd")
 
 
-def test_labels_that_kubernetes_keeps_are_not_given() -> None:
-    assert kinds(of(it().node_selector({ZONE: "z9"}), node("n1").zone("z1"))) == [[Kind.NODE_SELECTOR]]
+@cases(
+    "pod, there, want",
+    ("labels that Kubernetes keeps are not given", it().node_selector({ZONE: "z9"}), node("n1").zone("z1"),
+     Kind.NODE_SELECTOR),
+    ("affinity to pods that are not there is preferred", it().pod_affinity(HOST, DB), node("n1"), Kind.POD_AFFINITY),
+    ("a constraint whose key no node has is softened", it().spread("rack", WEB), node("n1"), Kind.SPREAD),
+)  # fmt: skip
+def test_nothing_else_helps(pod: Any, there: Any, want: Kind) -> None:
+    assert kinds(of(pod, there)) == [[want]]
 
 
 @cases(
@@ -152,11 +154,6 @@ def test_one_requirement_of_several_is_dropped() -> None:
     )
 
 
-def test_affinity_to_pods_that_are_not_there_is_preferred() -> None:
-    found = of(it().pod_affinity(HOST, DB), node("n1"))
-    assert kinds(found) == [[Kind.POD_AFFINITY]]
-
-
 def test_anti_affinity_is_preferred_or_who_it_is_about_leaves() -> None:
     found = of(it().pod_affinity(HOST, DB, anti=True), node("n1"), make_pod("a").label(DB).on("n1"))
     assert kinds(found) == [[Kind.POD_ANTI_AFFINITY], [Kind.EVICT], [Kind.ADD_NODE]]
@@ -176,10 +173,6 @@ def test_skew_is_raised_as_far_as_needed_or_the_constraint_softened() -> None:
     assert [each.kind for each in first.changes] == [Kind.MAX_SKEW]
     assert (first.changes[0].old, first.changes[0].new, first.changes[0].step) == ("1", "5", "1")
     assert (second.changes[0].kind, second.changes[0].new) == (Kind.SPREAD, "ScheduleAnyway")
-
-
-def test_constraint_whose_key_no_node_has_is_softened() -> None:
-    assert kinds(of(it().spread("rack", WEB, max_skew=1), node("n1"))) == [[Kind.SPREAD]]
 
 
 def test_port_is_dropped() -> None:
@@ -213,27 +206,26 @@ def test_pod_that_preempts_already_needs_no_priority() -> None:
     assert [Kind.PRIORITY] not in kinds(found)
 
 
-def test_policy_that_forbids_preemption_forbids_a_priority() -> None:
-    found = of(it().req(cpu="2").never_preempts(), node("n1"), make_pod("a").req(cpu="4").on("n1").priority(300))
-    assert [Kind.PRIORITY] not in kinds(found)
+GUARD = make("PodDisruptionBudget", "guard", spec={"selector": {"matchLabels": DB}})
+AGENT = make_pod("agent").req(cpu="3").owner("DaemonSet", "agent").on("n2")
+
+
+@cases(
+    "pod, others, unwanted",
+    ("a priority where the policy forbids preemption", it().never_preempts(),
+     [make_pod("a").req(cpu="4").on("n1").priority(300)], Kind.PRIORITY),
+    ("who has a budget, and who comes back", it(),
+     [make_pod("a").label(DB).req(cpu="4").on("n1"), GUARD, node("n2"), AGENT], Kind.EVICT),
+    ("who is going", it(), [make_pod("a").req(cpu="4").on("n1").deleted()], Kind.EVICT),
+)  # fmt: skip
+def test_is_not_suggested(pod: Any, others: list[Any], unwanted: Kind) -> None:
+    assert [unwanted] not in kinds(of(pod.req(cpu="2"), node("n1"), *others))
 
 
 def test_one_pod_is_evicted_where_one_is_enough() -> None:
     pods = [make_pod(f"s{i}").req(cpu="500m").on("n1") for i in range(4)]
     found = of(it().req(cpu="2"), node("n1"), *pods, make_pod("large").req(cpu="2").priority(50).on("n1"))
     assert only(found, Kind.EVICT).victims == ("default/large",)
-
-
-def test_budgets_and_pods_that_come_back_are_left_alone() -> None:
-    guard = make("PodDisruptionBudget", "guard", spec={"selector": {"matchLabels": DB}})
-    agent = make_pod("agent").req(cpu="3").owner("DaemonSet", "agent").on("n2")
-    found = of(it().req(cpu="2"), node("n1"), node("n2"), make_pod("a").label(DB).req(cpu="4").on("n1"), guard, agent)
-    assert [Kind.EVICT] not in kinds(found)
-
-
-def test_pod_that_is_going_is_not_evicted() -> None:
-    found = of(it().req(cpu="2"), node("n1"), make_pod("a").req(cpu="4").on("n1").deleted())
-    assert [Kind.EVICT] not in kinds(found)
 
 
 def test_node_is_added_of_the_smallest_shape_that_is_enough() -> None:
@@ -294,18 +286,6 @@ def test_pod_that_is_not_tried(pod: Any) -> None:
 def test_without_nodes_there_is_nothing_to_suggest() -> None:
     found = of(it())
     assert (found.node, found.suggestions, found.nodes) == ("", (), 0)
-
-
-def test_quantities_are_written_as_people_do() -> None:
-    found = of(it().req(cpu="6"), node("n1", "4500m"))
-    assert parse(only(found, Kind.REQUEST).changes[0].new) == parse("4500m")
-
-
-def test_room_of_nominated_pods_is_out_of_reach() -> None:
-    """The pod that preempted has its node's room though it is not there yet."""
-    waiting = make_pod("first").req(cpu="3").priority(500).nominated("n1")
-    change = only(of(it().req(cpu="2"), node("n1"), waiting), Kind.REQUEST).changes[0]
-    assert change.new == "1"
 
 
 def test_extenders_are_there_again_afterwards() -> None:

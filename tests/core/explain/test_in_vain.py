@@ -12,6 +12,7 @@ from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.controllers.registry import GROUPS
 from scheduler_core.explain.in_vain import NAMES_SHOWN, REASONS, InVain, Waiting, grouped, waiting, waiting_for_pod
+from tests.builders import written
 from tests.cases import cases
 from tests.core.controllers.simulation import Manifest, Simulation, pod, quota, workload
 
@@ -67,13 +68,11 @@ def message(cluster: Simulation, name: str) -> str:
 def volume(name: str = "v", **more: Any) -> Manifest:
     spec = {"storageClassName": "late", "capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"]}
     spec |= {"hostPath": {"path": "/d"}, **more}
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    return written("PersistentVolume", name, spec=spec)
 
 
 def storage_class(name: str, mode: str, provisioner: str = "csi.example.com") -> Manifest:
-    version = "storage.k8s.io/v1"
-    fields = {"provisioner": provisioner, "volumeBindingMode": mode}
-    return {"apiVersion": version, "kind": "StorageClass", "metadata": {"name": name}, **fields}
+    return written("StorageClass", name, provisioner=provisioner, volumeBindingMode=mode)
 
 
 CLASSES = [
@@ -84,9 +83,8 @@ CLASSES = [
 
 
 def claim(class_name: str, name: str = "c") -> Manifest:
-    metadata = {"name": name, "namespace": "default"}
     spec = {"storageClassName": class_name, "accessModes": ["ReadWriteOnce"], "resources": SIZE}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+    return written("PersistentVolumeClaim", name, spec=spec)
 
 
 def using(source: Mapping[str, Any], name: str = "p") -> Manifest:
@@ -97,25 +95,10 @@ def using(source: Mapping[str, Any], name: str = "p") -> Manifest:
 
 USING = using({"persistentVolumeClaim": {"claimName": "c"}})
 EPHEMERAL = using({"ephemeral": {"volumeClaimTemplate": {"spec": claim("late")["spec"]}}})
-BUDGET = {
-    "apiVersion": "policy/v1",
-    "kind": "PodDisruptionBudget",
-    "metadata": {"name": "b", "namespace": "default"},
-    "spec": {"minAvailable": 0, "selector": {"matchLabels": {"app": "a"}}},
-}
-TEMPLATE = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "ResourceClaimTemplate",
-    "metadata": {"name": "t", "namespace": "default"},
-    "spec": {"spec": {"devices": {}}},
-}
+BUDGET = written("PodDisruptionBudget", "b", spec={"minAvailable": 0, "selector": {"matchLabels": {"app": "a"}}})
+TEMPLATE = written("ResourceClaimTemplate", "t", spec={"spec": {"devices": {}}})
 BATCH = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
-JOB: Manifest = {
-    "apiVersion": "batch/v1",
-    "kind": "Job",
-    "metadata": {"name": "j", "namespace": "default"},
-    "spec": {"template": BATCH},
-}
+JOB = written("Job", "j", spec={"template": BATCH})
 CRON_JOB: Manifest = {**JOB, "kind": "CronJob", "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": JOB["spec"]}}}
 
 
@@ -266,8 +249,8 @@ def test_what_somebody_wants_of_a_node_is_no_wait(spec: Manifest) -> None:
 
 
 def test_namespace_that_was_deleted_stays_and_what_is_in_it_says_so() -> None:
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
-    namespace |= {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}}
+    ending = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}}
+    namespace = written("Namespace", "other", **ending)
     left = pod("p", app="a")
     left["metadata"]["namespace"] = "other"
     clusters = [frozen(), Simulation(1)]
@@ -303,9 +286,7 @@ def test_what_was_deleted_keeps_a_finalizer(
 def device_claim(**consumer: str) -> Manifest:
     results = [{"request": "r", "driver": "d.example.com", "pool": "n0", "device": "x"}]
     status = {"allocation": {"devices": {"results": results}}, "reservedFor": [{"resource": "pods", **consumer}]}
-    metadata = {"name": "rc", "namespace": "default"}
-    version = "resource.k8s.io/v1"
-    made = {"apiVersion": version, "kind": "ResourceClaim", "metadata": metadata, "spec": {}, "status": status}
+    made = written("ResourceClaim", "rc", spec={}, status=status)
     return stored(made, finalizers=["resource.kubernetes.io/delete-protection"])
 
 

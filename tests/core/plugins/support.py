@@ -105,6 +105,14 @@ def run_filter(plugin: Any, pod: Pod, *infos: NodeInfo) -> list[Status]:
     return by_nodes
 
 
+def states_of(plugin: Any, pod: Pod, infos: Sequence[NodeInfo]) -> list[CycleState]:
+    """The state that PreFilter leaves: by nodes, and by rows."""
+    by_nodes, by_rows = CycleState(), CycleState()
+    plugin.pre_filter(by_nodes, pod, infos)
+    plugin.pre_filter_table(by_rows, pod, make_table(infos))
+    return [by_nodes, by_rows]
+
+
 def run_score(plugin: Any, pod: Pod, *infos: NodeInfo, normalize: bool = False) -> list[int]:
     """The score of each node, after PreScore, the same by node and by row."""
     state = CycleState()

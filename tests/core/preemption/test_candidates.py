@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.api import manifests
 from scheduler_core.api.pod import Pod
-from scheduler_core.api.policy import PodDisruptionBudget
 from scheduler_core.cache.cache import Cache
 from scheduler_core.framework.cycle_state import CycleState
 from scheduler_core.framework.handle import NominatedPods
@@ -32,7 +30,7 @@ from scheduler_core.preemption.criteria import (
     values_of,
 )
 from scheduler_core.preemption.trial import NO_VICTIMS, Question, dry_run, select_victims_on_node
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.cases import cases
 
 NOW = 1_900_000_000_000_000
@@ -96,16 +94,8 @@ def question(
 def budget(allowed: int, labels: dict[str, str] | None, *, disrupted: tuple[str, ...] = (), **spec: Any) -> Budget:
     if labels is not None:
         spec["selector"] = {"matchLabels": labels}
-    pdb = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "b", "namespace": "default", "uid": "b"},
-        "spec": spec,
-        "status": {"disruptionsAllowed": allowed, "disruptedPods": dict.fromkeys(disrupted, "2029-01-01T00:00:00Z")},
-    }
-    decoded = manifests.decode(pdb)
-    assert isinstance(decoded, PodDisruptionBudget)
-    return Budget.of(decoded)
+    status = {"disruptionsAllowed": allowed, "disruptedPods": dict.fromkeys(disrupted, "2029-01-01T00:00:00Z")}
+    return Budget.of(make("PodDisruptionBudget", "b", spec=spec, status=status))
 
 
 def names(candidate: Candidate | Status) -> list[str]:

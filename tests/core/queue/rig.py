@@ -25,6 +25,7 @@ MINUTE = 60 * S
 T0 = 1_000 * S
 
 NODE_ADDED = ClusterEvent(EventResource.NODE, ActionType.ADD)
+LABELLED = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
 POD_DELETED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
@@ -90,6 +91,11 @@ class Rig:
         info = self.queue.pop(now)
         assert info is not None
         return info
+
+    def flying(self, name: str) -> QueuedPodInfo:
+        """A pod that is added, and being tried."""
+        self.queue.add(make_pod(name).build(), T0)
+        return self.pop()
 
     def fail(self, info: QueuedPodInfo, *plugins: str, now: int = T0, pending: Sequence[str] = ()) -> Requeued:
         """The pod comes back blamed on these plugins; on none: an error."""

@@ -17,7 +17,7 @@ from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.queue.options import SECOND_US
 from scheduler_core.queue.scheduling_queue import SchedulingQueue
 from tests.builders import make_node, make_pod
-from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Gate, Refuser, Rig
+from tests.core.queue.rig import LABELLED, NODE_ADDED, POD_DELETED, T0, Gate, Refuser, Rig
 
 POD_UPDATED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL)
 
@@ -180,10 +180,7 @@ def test_pod_that_becomes_gated_while_it_waits_is_not_asked_with_the_others() ->
     assert (rig.where("first"), rig.where("second")) == ("backoff", "gated")
 
 
-LABELLED, TOLERATING = (
-    ClusterEvent(EventResource.POD, action)
-    for action in (ActionType.UPDATE_POD_LABEL, ActionType.UPDATE_POD_TOLERATION)
-)
+TOLERATING = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
 
 
 def test_pod_that_becomes_gated_on_its_way_to_backoff_is_filed_as_gated() -> None:

@@ -10,8 +10,7 @@ from tests.core.queue.rig import MINUTE, T0, Rig, S
 
 
 class TestGates:
-    def test_a_gated_pod_survives_the_flush_and_enters_when_its_last_gate_goes(self) -> None:
-        rig = Rig()
+    def test_a_gated_pod_survives_the_flush_and_enters_when_its_last_gate_goes(self, rig: Rig) -> None:
         gated, free = make_pod("a").gate("g").build(), make_pod("a").build()
         rig.queue.add(gated, T0)
         assert rig.where("a") == "gated"
@@ -22,9 +21,8 @@ class TestGates:
         info = rig.pop()
         assert (info.initial_attempt_timestamp, info.timestamp) == (T0 + 7 * MINUTE, T0)
 
-    def test_a_gate_is_counted_at_every_refusal_and_taken_off_once(self) -> None:
+    def test_a_gate_is_counted_at_every_refusal_and_taken_off_once(self, rig: Rig) -> None:
         """Upstream's drift of the gauge, kept."""
-        rig = Rig()
         pod = make_pod("a").gate("g").build()
         rig.queue.add(pod, T0)
         rig.queue.activate([pod], T0)
@@ -33,9 +31,8 @@ class TestGates:
         assert rig.queue.counters.unschedulable_by_plugin == {("Gate", "default-scheduler"): 2}
         assert rig.queue.pending()["gated"] == 0
 
-    def test_a_waiting_pod_that_becomes_gated_stays_in_its_gauge(self) -> None:
+    def test_a_waiting_pod_that_becomes_gated_stays_in_its_gauge(self, rig: Rig) -> None:
         """Upstream's drift of the gauge, kept; the sizes are right."""
-        rig = Rig()
         rig.rejected("a")
         gated = make_pod("a").gate("g").build()
         info = rig.queue.get("default/a")
@@ -48,15 +45,13 @@ class TestGates:
         rig.queue.delete(gated, T0)
         assert (rig.queue.pending()["unschedulable"], rig.queue.pending()["gated"]) == (1, -1)
 
-    def test_events_the_gate_did_not_register_leave_the_pod(self) -> None:
-        rig = Rig()
+    def test_events_the_gate_did_not_register_leave_the_pod(self, rig: Rig) -> None:
         rig.queue.add(make_pod("a").gate("g").build(), T0)
         rig.move()
         assert rig.where("a") == "gated"
         assert rig.queue.counters.unschedulable_by_plugin == {("Gate", "default-scheduler"): 1}
 
-    def test_backoff_asks_the_gates_where_it_may_be_popped_from(self) -> None:
-        rig = Rig()
+    def test_backoff_asks_the_gates_where_it_may_be_popped_from(self, rig: Rig) -> None:
         info = rig.rejected("a")
         info.pod = make_pod("a").gate("g").build()
         rig.move()
@@ -73,8 +68,7 @@ class TestGates:
 
 
 class TestNominations:
-    def test_entering_by_add_nominates_by_status(self) -> None:
-        rig = Rig()
+    def test_entering_by_add_nominates_by_status(self, rig: Rig) -> None:
         pod = make_pod("a").nominated("n1").build()
         rig.stored[pod.key] = pod
         rig.queue.add(pod, T0)
@@ -85,8 +79,7 @@ class TestNominations:
         (bare,) = rig.queue.nominated_pods_for_node("n1")
         assert (bare.pod.key, bare.pod.spec.priority) == ("default/a", None)
 
-    def test_a_queued_pod_is_seen_as_it_is_now(self) -> None:
-        rig = Rig()
+    def test_a_queued_pod_is_seen_as_it_is_now(self, rig: Rig) -> None:
         pod = make_pod("a").nominated("n1").build()
         rig.stored[pod.key] = pod
         rig.queue.add(pod, T0)
@@ -94,8 +87,7 @@ class TestNominations:
         rig.queue.update(pod, newer, T0)
         assert rig.queue.nominated_pods_for_node("n1")[0].pod is newer
 
-    def test_deleting_the_pod_ends_its_nomination(self) -> None:
-        rig = Rig()
+    def test_deleting_the_pod_ends_its_nomination(self, rig: Rig) -> None:
         pod = make_pod("a").build()
         rig.stored[pod.key] = pod
         rig.queue.add(pod, T0)

@@ -12,8 +12,7 @@ from tests.core.queue.rig import MINUTE, T0, Refuser, Rig, S
 
 
 class TestActivate:
-    def test_backoff_is_skipped_and_its_expiry_kept(self) -> None:
-        rig = Rig()
+    def test_backoff_is_skipped_and_its_expiry_kept(self, rig: Rig) -> None:
         info = rig.rejected("a")
         rig.move()
         rig.queue.activate([info.pod], T0)
@@ -21,8 +20,7 @@ class TestActivate:
         assert rig.queue.backoff.is_backing_off(info, T0)
         assert rig.queue.move_request_cycle == 1  # from the move; activating does not touch it
 
-    def test_a_pod_in_flight_hears_of_it(self) -> None:
-        rig = Rig()
+    def test_a_pod_in_flight_hears_of_it(self, rig: Rig) -> None:
         rig.queue.add(make_pod("a").build(), T0)
         rig.queue.add(make_pod("b").build(), T0)
         a, b = rig.pop(), rig.pop()
@@ -33,38 +31,32 @@ class TestActivate:
 
 
 class TestMoveAll:
-    def test_a_pre_check_limits_who_is_asked_but_not_who_is_in_flight(self) -> None:
-        rig = Rig()
+    def test_a_pre_check_limits_who_is_asked_but_not_who_is_in_flight(self, rig: Rig) -> None:
         rig.rejected("a")
         rig.rejected("b")
-        rig.queue.add(make_pod("c").build(), T0)
-        info = rig.pop()
+        info = rig.flying("c")
         rig.move(pre_check=lambda pod: pod.name == "b")
         assert (rig.where("a"), rig.where("b")) == ("unschedulable", "backoff")
         assert rig.fail(info, "Refuser").to == "Backoff"
 
-    def test_pods_are_visited_by_name(self) -> None:
-        rig = Rig()
+    def test_pods_are_visited_by_name(self, rig: Rig) -> None:
         for name in ("b", "c", "a"):
             rig.rejected(name)
         del rig.moves[:]
         rig.move()
         assert [move.pod_key for move in rig.moves] == ["default/a", "default/b", "default/c"]
 
-    def test_a_pod_whose_backoff_is_over_becomes_active(self) -> None:
-        rig = Rig()
+    def test_a_pod_whose_backoff_is_over_becomes_active(self, rig: Rig) -> None:
         rig.rejected("a")
         rig.move(now=T0 + 2 * S)
         assert rig.where("a") == "active"
 
-    def test_moves_leave_timestamp_alone(self) -> None:
-        rig = Rig()
+    def test_moves_leave_timestamp_alone(self, rig: Rig) -> None:
         info = rig.rejected("a")
         rig.move(now=T0 + 5 * S)
         assert info.timestamp == T0
 
-    def test_the_record_says_what_moved_the_pod_where(self) -> None:
-        rig = Rig()
+    def test_the_record_says_what_moved_the_pod_where(self, rig: Rig) -> None:
         rig.rejected("a")
         rig.move()
         last = rig.moves[-1]
@@ -78,8 +70,7 @@ class TestFlushes:
         ("within a second", 12_700_000, 13_999_999, 14_000_000),
         ("on the second", 12_000_000, 13_999_999, 14_000_000),
     )
-    def test_backoff_ends_in_whole_seconds(self, failed_at: int, stays: int, leaves: int) -> None:
-        rig = Rig()
+    def test_backoff_ends_in_whole_seconds(self, rig: Rig, failed_at: int, stays: int, leaves: int) -> None:
         rig.queue.add(make_pod("a").build(), failed_at)
         rig.fail(rig.pop(failed_at), now=failed_at)
         rig.queue.flush_backoff_q_completed(stays)
@@ -89,8 +80,7 @@ class TestFlushes:
         assert rig.where("a") == "active"
         assert rig.moves[-1].event == "BackoffComplete"
 
-    def test_pods_wait_five_minutes_for_an_event(self) -> None:
-        rig = Rig()
+    def test_pods_wait_five_minutes_for_an_event(self, rig: Rig) -> None:
         rig.rejected("a")
         rig.queue.flush_unschedulable_pods_leftover(T0 + 5 * MINUTE)
         assert rig.where("a") == "unschedulable"
@@ -98,8 +88,7 @@ class TestFlushes:
         assert rig.where("a") == "active"
         assert rig.moves[-1].event == "UnschedulableTimeout"
 
-    def test_five_minutes_that_end_with_a_flush_are_not_over(self) -> None:
-        rig = Rig()
+    def test_five_minutes_that_end_with_a_flush_are_not_over(self, rig: Rig) -> None:
         rig.rejected("a", now=1_020 * S)
         assert rig.queue.next_due() == 1_350 * S  # at 1,320 s, when there is a flush, it is five minutes and no more
         rig.queue.run_due_flushes(1_320 * S)
@@ -109,17 +98,14 @@ class TestFlushes:
         rig.queue.run_due_flushes(1_350 * S)
         assert rig.where("a") == "active"
 
-    def test_the_leftover_flush_counts_for_pods_in_flight(self) -> None:
+    def test_the_leftover_flush_counts_for_pods_in_flight(self, rig: Rig) -> None:
         """Upstream's: a refused pod in flight during such a flush comes back to backoff."""
-        rig = Rig()
         rig.rejected("a")
-        rig.queue.add(make_pod("b").build(), T0)
-        info = rig.pop()
+        info = rig.flying("b")
         rig.queue.flush_unschedulable_pods_leftover(T0 + 6 * MINUTE)
         assert rig.fail(info, "Refuser", now=T0 + 6 * MINUTE).to == "Backoff"
 
-    def test_flushes_run_once_per_tick(self) -> None:
-        rig = Rig()
+    def test_flushes_run_once_per_tick(self, rig: Rig) -> None:
         rig.queue.run_due_flushes(T0)
         rig.rejected("a")
         rig.move()
@@ -128,8 +114,7 @@ class TestFlushes:
         rig.queue.run_due_flushes(T0 + 2 * S)
         assert rig.where("a") == "active"
 
-    def test_next_due_is_when_a_flush_changes_something(self) -> None:
-        rig = Rig()
+    def test_next_due_is_when_a_flush_changes_something(self, rig: Rig) -> None:
         assert rig.queue.next_due() is None
         rig.queue.add(make_pod("g").gate("g").build(), T0)
         assert rig.queue.next_due() is None  # only an event can free it
@@ -140,12 +125,10 @@ class TestFlushes:
         assert rig.where("a") == "active"
         assert rig.queue.next_due() is None
 
-    def test_a_gated_pod_is_due_while_something_is_in_flight(self) -> None:
+    def test_a_gated_pod_is_due_while_something_is_in_flight(self, rig: Rig) -> None:
         """Its flush is a wildcard event for those in flight."""
-        rig = Rig()
         rig.queue.add(make_pod("g").gate("g").build(), T0)
-        rig.queue.add(make_pod("a").build(), T0)
-        rig.pop()
+        rig.flying("a")
         due = rig.queue.next_due()
         assert due is not None
         rig.queue.run_due_flushes(due)
@@ -154,23 +137,9 @@ class TestFlushes:
 
 
 class TestHintsOff:
-    @cases(
-        "moved, want",
-        ("moved", True, "Backoff"),
-        ("not", False, "Unschedulable"),
-    )
-    def test_a_move_request_during_the_cycle_sends_the_pod_to_backoff(self, moved: bool, want: str) -> None:
-        rig = Rig(queueing_hints=False)
-        rig.queue.add(make_pod("a").build(), T0)
-        info = rig.pop()
-        if moved:
-            rig.move()
-        assert rig.fail(info, "Refuser").to == want
-
     def test_an_error_goes_to_backoff_always(self) -> None:
         rig = Rig(queueing_hints=False)
-        rig.queue.add(make_pod("a").build(), T0)
-        assert rig.fail(rig.pop()).to == "Backoff"
+        assert rig.fail(rig.flying("a")).to == "Backoff"
 
     def test_hints_are_not_asked(self) -> None:
         rig = Rig(Refuser(hint=lambda *_: QueueingHint.SKIP), queueing_hints=False)
@@ -180,8 +149,7 @@ class TestHintsOff:
 
     def test_an_update_in_flight_queues_the_pod_twice(self) -> None:
         rig = Rig(queueing_hints=False)
-        rig.queue.add(make_pod("a").build(), T0)
-        info = rig.pop()
+        info = rig.flying("a")
         rig.queue.update(make_pod("a").build(), make_pod("a").label(x="y").build(), T0)
         assert rig.where("a") == "active"
         assert rig.fail(info, "Refuser").error == "Pod default/a is already present in the active queue"

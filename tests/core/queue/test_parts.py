@@ -22,7 +22,7 @@ from scheduler_core.queue.pod_heap import pod_heap
 from scheduler_core.queue.worth import Strategy
 from tests.builders import make_pod
 from tests.cases import cases
-from tests.core.queue.rig import NODE_ADDED, POD_DELETED, T0, Refuser, Rig
+from tests.core.queue.rig import LABELLED, NODE_ADDED, POD_DELETED, T0, Refuser, Rig
 
 S = SECOND_US
 
@@ -206,8 +206,7 @@ class TestWorth:
         assert verdict == (Strategy.AFTER_BACKOFF, "Refuser")
         assert (rig.logs[0][0], rig.logs[0][1]["err"]) == ("QueueingHintFn returns error", "no such thing")
 
-    def test_a_profile_without_hints_is_tried_again(self) -> None:
-        rig = Rig()
+    def test_a_profile_without_hints_is_tried_again(self, rig: Rig) -> None:
         info = QueuedPodInfo(make_pod("a").scheduler("other").build(), T0, unschedulable_plugins={"X"})
         assert rig.queue.requeuing.worth(info, NODE_ADDED, None, None).strategy is Strategy.AFTER_BACKOFF
         assert rig.logs[0][0] == "No QueueingHintMap is registered for this profile"
@@ -267,8 +266,7 @@ def test_an_entry_survives_a_checkpoint_whole() -> None:
 
 
 def test_an_entry_in_two_sub_queues_stays_one_through_a_checkpoint() -> None:
-    labels = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
-    rig = Rig(Refuser(events=[labels]), pop_from_backoff_q=False)
+    rig = Rig(Refuser(events=[LABELLED]), pop_from_backoff_q=False)
     rig.rejected("a")
     rig.queue.update(make_pod("a").build(), make_pod("a").label(x="y").toleration("k").build(), T0)
     twin = rig.fresh()

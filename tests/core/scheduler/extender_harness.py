@@ -11,10 +11,13 @@ from scheduler_core.build import build
 from scheduler_core.config.types import Extender, KubeSchedulerProfile
 from scheduler_core.errors import ExtenderError
 from scheduler_core.ports import FirstDraws
+from tests.builders import make_node
 from tests.core.scheduler.harness import Cluster, ToldPlugins, configure
 
 Answer = Callable[[dict[str, Any]], Any]
 URL = "http://e"
+GPU = "example.com/gpu"
+NAMES_ONLY = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True)
 
 
 def refuse(text: str) -> Answer:
@@ -32,6 +35,11 @@ def names_of(question: dict[str, Any]) -> list[str]:
         assert question["Nodes"] is None
         return list(question["NodeNames"])
     return [item["metadata"]["name"] for item in question["Nodes"]["items"]]
+
+
+def only(*kept: str, **more: Any) -> Answer:
+    """Keeps these nodes by name."""
+    return lambda question: {"NodeNames": [name for name in names_of(question) if name in kept], **more}
 
 
 @dataclass
@@ -65,12 +73,13 @@ def start_with(
     *extenders: Extender,
     profile: KubeSchedulerProfile | None = None,
     plugins: ToldPlugins | None = None,
+    count: int = 3,
     use_table: bool = True,
     log: Callable[[str, dict[str, object]], None] = lambda message, fields: None,
 ) -> Cluster:
-    """A cluster without nodes under the profile, or under upstream's defaults."""
+    """A cluster of so many nodes under the profile, or under upstream's defaults."""
     profiles = (profile,) if profile is not None else ()
-    return Cluster(
+    cluster = Cluster(
         build(
             configure(*profiles, extenders=extenders),
             draws=FirstDraws(),
@@ -80,3 +89,6 @@ def start_with(
             log=log,
         )
     )
+    room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    cluster.put(*(make_node(f"n{index}").capacity(room).build() for index in range(count)))
+    return cluster

@@ -13,12 +13,12 @@ from scheduler_core.model.status import SUCCESS, Status
 from tests.builders import make, make_node, make_pod
 from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, Cluster, FilteringPlugin, ToldPlugins, profile, start
+from tests.core.scheduler.shell import _cluster
 
 
-def _cluster(cpu: str = "2") -> Cluster:
-    cluster = start(profile(default=True))
-    cluster.put(make_node("n0").capacity(cpu=cpu).build())
-    return cluster
+@pytest.fixture
+def cluster() -> Cluster:
+    return _cluster(cpu="2")
 
 
 def _tried(effects: Effects) -> list[str]:
@@ -32,8 +32,7 @@ def _used(cluster: Cluster) -> int:
 # Assigned pods
 
 
-def test_assigned_pod_is_counted_updated_and_taken_off() -> None:
-    cluster = _cluster()
+def test_assigned_pod_is_counted_updated_and_taken_off(cluster: Cluster) -> None:
     pod = make_pod().req(cpu="1").on("n0")
     cluster.put(pod.build())
     assert _used(cluster) == 1000
@@ -44,8 +43,7 @@ def test_assigned_pod_is_counted_updated_and_taken_off() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_finished_pod_is_gone(phase: str) -> None:
-    cluster = _cluster()
+def test_finished_pod_is_gone(cluster: Cluster, phase: str) -> None:
     cluster.put(make_pod().req(cpu="1").on("n0").build())
     cluster.put(make_pod().req(cpu="1").on("n0").phase(phase).build())
     assert _used(cluster) == 0
@@ -53,8 +51,7 @@ def test_finished_pod_is_gone(phase: str) -> None:
     assert cluster.put(make_pod().on("n0").phase(phase).build()).is_empty
 
 
-def test_finished_pod_makes_room_for_a_waiting_one() -> None:
-    cluster = _cluster()
+def test_finished_pod_makes_room_for_a_waiting_one(cluster: Cluster) -> None:
     cluster.put(make_pod("running").req(cpu="2").on("n0").build())
     assert cluster.attempt(make_pod().req(cpu="1").build()).result == "unschedulable"
     effects = cluster.step(make_pod("running").req(cpu="2").on("n0").phase("Succeeded").build(), after=2 * SECOND)
@@ -62,15 +59,13 @@ def test_finished_pod_makes_room_for_a_waiting_one() -> None:
     assert effects.attempts[0].result == "scheduled"
 
 
-def test_smaller_request_of_a_running_pod_makes_room() -> None:
-    cluster = _cluster()
+def test_smaller_request_of_a_running_pod_makes_room(cluster: Cluster) -> None:
     cluster.put(make_pod("running").req(cpu="2").on("n0").build())
     cluster.step(make_pod().req(cpu="1").build())
     assert _tried(cluster.step(make_pod("running").req(cpu="1").on("n0").build(), after=2 * SECOND)) == ["default/pod"]
 
 
-def test_namesake_with_another_uid_is_another_pod() -> None:
-    cluster = _cluster()
+def test_namesake_with_another_uid_is_another_pod(cluster: Cluster) -> None:
     cluster.put(make_pod(uid="one").req(cpu="1").on("n0").build())
     cluster.put(make_pod(uid="two").req(cpu="2").on("n0").build())
     assert _used(cluster) == 2000
@@ -78,8 +73,7 @@ def test_namesake_with_another_uid_is_another_pod() -> None:
     assert _used(cluster) == 2000
 
 
-def test_pod_bound_by_somebody_else_leaves_the_queue() -> None:
-    cluster = _cluster()
+def test_pod_bound_by_somebody_else_leaves_the_queue(cluster: Cluster) -> None:
     cluster.put(make_pod().req(cpu="1").build())
     effects = cluster.step(make_pod().req(cpu="1").on("n0").build())
     assert _tried(effects) == []
@@ -91,8 +85,7 @@ def test_pod_bound_by_somebody_else_leaves_the_queue() -> None:
 # Pods that wait
 
 
-def test_update_with_the_same_resource_version_is_ignored() -> None:
-    cluster = _cluster()
+def test_update_with_the_same_resource_version_is_ignored(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="9").build())
     pod = make_pod().req(cpu="1").build()
     same = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, resource_version="7"))
@@ -101,21 +94,18 @@ def test_update_with_the_same_resource_version_is_ignored() -> None:
     assert _tried(cluster.step(again, after=2 * SECOND)) == []
 
 
-def test_own_update_that_helps_brings_the_pod_back() -> None:
-    cluster = _cluster()
+def test_own_update_that_helps_brings_the_pod_back(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="9").build())
     assert _tried(cluster.step(make_pod().req(cpu="9").label(a="b").build(), after=2 * SECOND)) == []
     assert _tried(cluster.step(make_pod().req(cpu="1").build(), after=2 * SECOND)) == ["default/pod"]
 
 
-def test_last_gate_removed_lets_the_pod_in() -> None:
-    cluster = _cluster()
+def test_last_gate_removed_lets_the_pod_in(cluster: Cluster) -> None:
     assert _tried(cluster.step(make_pod().gate("wait").build())) == []
     assert _tried(cluster.step(make_pod().build())) == ["default/pod"]
 
 
-def test_deleted_pod_is_not_tried() -> None:
-    cluster = _cluster()
+def test_deleted_pod_is_not_tried(cluster: Cluster) -> None:
     pod = make_pod().build()
     cluster.put(pod)
     assert _tried(cluster.delete(pod)) == []
@@ -139,8 +129,7 @@ def test_room_of_a_deleted_nominated_pod_is_offered(priority: int, want: list[st
 # Nodes and other objects
 
 
-def test_new_node_brings_waiting_pods_back() -> None:
-    cluster = _cluster()
+def test_new_node_brings_waiting_pods_back(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="4").build())
     assert _tried(cluster.step(make_node("small").capacity(cpu="1").build(), after=2 * SECOND)) == []
     effects = cluster.step(make_node("large").capacity(cpu="4").build(), after=2 * SECOND)
@@ -162,8 +151,7 @@ def test_node_update_brings_back_whom_it_may_help(before: Any, after: Any, want:
     assert bool(_tried(cluster.step(after.build(), after=2 * SECOND))) is want
 
 
-def test_deleted_node_is_not_chosen_any_more() -> None:
-    cluster = _cluster()
+def test_deleted_node_is_not_chosen_any_more(cluster: Cluster) -> None:
     cluster.step(ObjectDeleted("Node", "", "n0"), make_node("n1").build())
     assert cluster.attempt(make_pod().build()).node_name == "n1"
 

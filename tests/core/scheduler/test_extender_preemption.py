@@ -9,8 +9,7 @@ import pytest
 from scheduler_core.config.types import Extender
 from tests.builders import make_pod
 from tests.cases import cases
-from tests.core.scheduler.extender_answers import NAMES_ONLY, nodes, only, tried
-from tests.core.scheduler.extender_harness import URL, ToldExtenders, refuse, start_with
+from tests.core.scheduler.extender_harness import NAMES_ONLY, URL, ToldExtenders, only, refuse, start_with
 from tests.core.scheduler.harness import Cluster
 
 
@@ -18,7 +17,7 @@ def crowded(told: ToldExtenders, *extenders: Extender) -> Cluster:
     """Three nodes, each with one pod on it that leaves no room."""
     cluster = start_with(told, *extenders)
     running = [make_pod(f"low{i}").req(cpu="4").on(f"n{i}").phase("Running").priority(i) for i in range(3)]
-    cluster.put(*nodes(), *(pod.build() for pod in running))
+    cluster.put(*(pod.build() for pod in running))
     return cluster
 
 
@@ -68,7 +67,7 @@ MAY_FAIL = Extender(url_prefix=URL, preempt_verb="preempt", node_cache_capable=T
     ("a node that is not there", meta(n7=["low0"]), 'nodeinfo not found for node name "n7"'),
 )  # fmt: skip
 def test_failing_preempt_ends_the_preemption_unless_ignorable(answer: Any, message: str) -> None:
-    attempt = tried(crowded(ToldExtenders({"preempt": answer}), PREEMPTER), high())
+    attempt = crowded(ToldExtenders({"preempt": answer}), PREEMPTER).attempt(high())
     assert attempt.post_filter is not None
     assert attempt.post_filter.code == "Error"
     assert attempt.post_filter.message == f"preemption: {message}"
@@ -79,7 +78,7 @@ def test_failing_preempt_ends_the_preemption_unless_ignorable(answer: Any, messa
 
 def test_node_without_victims_is_an_error_or_left_out() -> None:
     answer = meta(n0=[], n1=["low1"])
-    attempt = tried(crowded(ToldExtenders({"preempt": answer}), PREEMPTER), high())
+    attempt = crowded(ToldExtenders({"preempt": answer}), PREEMPTER).attempt(high())
     assert attempt.post_filter is not None
     assert attempt.post_filter.message == 'preemption: expected at least one victim pod on node "n0"'
     effects = crowded(ToldExtenders({"preempt": answer}), MAY_FAIL).step(high())
@@ -112,7 +111,6 @@ def test_the_next_extender_is_asked_about_what_is_left() -> None:
 def test_filter_statuses_decide_where_preemption_looks() -> None:
     answer = only(FailedNodes={"n0": "busy"}, FailedAndUnresolvableNodes={"n1": "broken"})
     cluster = start_with(ToldExtenders({"filter": answer}), NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, high())
+    attempt = cluster.attempt(high())
     assert attempt.post_filter is not None and attempt.post_filter.preemption is not None
     assert attempt.post_filter.preemption.potential_nodes == ("n0",)

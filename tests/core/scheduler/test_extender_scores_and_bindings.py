@@ -19,8 +19,7 @@ from scheduler_core.model.effects import CacheMove, ExtenderExchange
 from scheduler_core.model.status import WAIT
 from tests.builders import make_pod
 from tests.cases import cases
-from tests.core.scheduler.extender_answers import GPU, NAMES_ONLY, nodes, only, tried
-from tests.core.scheduler.extender_harness import URL, ToldExtenders, refuse, start_with
+from tests.core.scheduler.extender_harness import GPU, NAMES_ONLY, URL, ToldExtenders, only, refuse, start_with
 from tests.core.scheduler.harness import SECOND, BindingPlugin, ToldPlugins, profile
 
 
@@ -42,8 +41,7 @@ def test_scores_count_ten_times_their_weight() -> None:
         Extender(url_prefix="http://b", prioritize_verb="b", weight=1, node_cache_capable=True),
         profile=without_scores(),
     )
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
+    attempt = cluster.attempt(make_pod().build())
     assert attempt.score_rows is not None
     assert attempt.score_rows.totals.tolist() == [20, 50, 120]
     assert attempt.node_name == "n2"
@@ -52,9 +50,8 @@ def test_scores_count_ten_times_their_weight() -> None:
 
 def test_scores_are_added_to_those_of_the_plugins() -> None:
     def totals(*extenders: Extender) -> list[int]:
-        cluster = start_with(ToldExtenders({"p": scores(n1=5)}), *extenders)
-        cluster.put(*nodes(2))
-        rows = tried(cluster, make_pod().req(cpu="1").build()).score_rows
+        cluster = start_with(ToldExtenders({"p": scores(n1=5)}), *extenders, count=2)
+        rows = cluster.attempt(make_pod().req(cpu="1").build()).score_rows
         assert rows is not None
         return rows.totals.tolist()  # type: ignore[no-any-return]
 
@@ -72,23 +69,19 @@ def test_failing_prioritize_gives_no_scores_and_fails_nothing(ignorable: bool) -
         Extender(url_prefix="http://q", prioritize_verb="q", weight=9, ignorable=ignorable),
         Extender(url_prefix="http://r", prioritize_verb="r", weight=1),
         log=lambda message, fields: logged.append(message),
+        count=2,
     )
-    cluster.put(*nodes(2))
-    attempt = tried(cluster, make_pod().build())
+    attempt = cluster.attempt(make_pod().build())
     assert (attempt.result, attempt.node_name) == ("scheduled", "n1")
     assert logged.count("Failed to run extender's priority function. No score given by this extender.") == 2
-    assert sorted((exchange.extender, exchange.error) for exchange in attempt.exchanges) == [
-        ("http://p", "down"),
-        ("http://q", ""),
-        ("http://r", ""),
-    ]
+    errors = {exchange.extender: exchange.error for exchange in attempt.exchanges}
+    assert errors == {"http://p": "down", "http://q": "", "http://r": ""}
 
 
 def test_nobody_scores_a_single_node() -> None:
     told = ToldExtenders({"filter": only("n1"), "p": scores(n1=1)})
     cluster = start_with(told, NAMES_ONLY, Extender(url_prefix="http://p", prioritize_verb="p", weight=1))
-    cluster.put(*nodes())
-    tried(cluster, make_pod().build())
+    cluster.attempt(make_pod().build())
     assert told.questions("p") == []
 
 
@@ -98,8 +91,7 @@ BINDER = Extender(url_prefix=URL, bind_verb="bind")
 def test_extender_binds_in_place_of_the_plugins() -> None:
     told = ToldExtenders({"bind": lambda q: {"Error": ""}})
     plugins = ToldPlugins().add("P", BindingPlugin)
-    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
+    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins, count=1)
     pod = make_pod("p", namespace="shop").build()
     effects = cluster.step(pod)
     assert told.questions("bind") == [{"PodName": "p", "PodNamespace": "shop", "PodUID": pod.uid, "Node": "n0"}]
@@ -123,9 +115,8 @@ def test_extender_binds_in_place_of_the_plugins() -> None:
 )
 def test_failed_binding_is_undone(answer: Any) -> None:
     plugins = ToldPlugins().add("P", BindingPlugin)
-    cluster = start_with(ToldExtenders({"bind": answer}), BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
-    attempt = tried(cluster, make_pod().build())
+    cluster = start_with(ToldExtenders({"bind": answer}), BINDER, profile=profile("P"), plugins=plugins, count=1)
+    attempt = cluster.attempt(make_pod().build())
     assert (attempt.result, attempt.message, attempt.requeued_to) == ("error", "no", "Backoff")
     assert plugins.log[-1] == "unreserve P"
     assert not cluster.scheduler.engine.cache.assumed_pods
@@ -135,8 +126,7 @@ def test_plugins_bind_when_an_ignorable_extender_fails_or_does_not_care() -> Non
     ignorable = Extender(url_prefix=URL, bind_verb="bind", ignorable=True)
     uninterested = Extender(url_prefix="http://u", bind_verb="never", managed_resources=(ExtenderManagedResource(GPU),))
     told = ToldExtenders({"bind": refuse("no")})
-    cluster = start_with(told, ignorable, uninterested)
-    cluster.put(*nodes(1))
+    cluster = start_with(told, ignorable, uninterested, count=1)
     effects = cluster.step(make_pod().build())
     assert [binding.node_name for binding in effects.bindings] == ["n0"]
     assert [verb for _, verb, _ in told.asked] == ["bind"]
@@ -145,8 +135,7 @@ def test_plugins_bind_when_an_ignorable_extender_fails_or_does_not_care() -> Non
 def test_answer_to_a_binding_that_waited_is_among_the_effects() -> None:
     told = ToldExtenders({"bind": lambda q: {}})
     plugins = ToldPlugins().add("P", BindingPlugin, permit=lambda pod, node: (WAIT, 10 * SECOND))
-    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins)
-    cluster.put(*nodes(1))
+    cluster = start_with(told, BINDER, profile=profile("P"), plugins=plugins, count=1)
     pod = make_pod().build()
     assert cluster.attempt(pod).exchanges == []
     effects = cluster.step(PermitVerdict(pod.uid, "P", allowed=True))

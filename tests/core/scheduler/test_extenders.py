@@ -19,8 +19,16 @@ from scheduler_core.trace.matrix import AttemptMatrix
 from scheduler_core.trace.summary import Rejection, summarize
 from tests.builders import make_node, make_pod
 from tests.cases import cases
-from tests.core.scheduler.extender_answers import GPU, NAMES_ONLY, nodes, only, tried
-from tests.core.scheduler.extender_harness import URL, ToldExtenders, names_of, refuse, start_with
+from tests.core.scheduler.extender_harness import (
+    GPU,
+    NAMES_ONLY,
+    URL,
+    ToldExtenders,
+    names_of,
+    only,
+    refuse,
+    start_with,
+)
 from tests.core.scheduler.harness import SECOND, FilteringPlugin, ToldPlugins, configure, profile
 from tests.core.trace.test_codec import assert_same
 
@@ -54,8 +62,7 @@ def of_no_kind(question: dict[str, Any]) -> dict[str, Any]:
 def test_pod_goes_where_the_filter_leaves_it(extender: Extender, answer: Any, use_table: bool) -> None:
     told = ToldExtenders({"filter": answer})
     cluster = start_with(told, extender, use_table=use_table)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod("p").req(cpu="1").build())
+    attempt = cluster.attempt(make_pod("p").req(cpu="1").build())
     assert (attempt.result, attempt.node_name) == ("scheduled", "n1")
     (question,) = told.questions("filter")
     assert question["Pod"]["metadata"]["name"] == "p"
@@ -68,8 +75,7 @@ def test_pod_goes_where_the_filter_leaves_it(extender: Extender, answer: Any, us
 def test_question_and_answer_stay_with_the_attempt() -> None:
     told = ToldExtenders({"filter": lambda q: b'{"NodeNames": ["n2"], "FailedNodes": {"n0": "no"}}'})
     cluster = start_with(told, NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
+    attempt = cluster.attempt(make_pod().build())
     (exchange,) = attempt.exchanges
     assert (exchange.extender, exchange.point, exchange.error) == (URL, "filter", "")
     assert exchange.answer == b'{"NodeNames": ["n2"], "FailedNodes": {"n0": "no"}}'
@@ -83,8 +89,7 @@ def test_question_and_answer_stay_with_the_attempt() -> None:
 def test_equal_questions_have_equal_digests() -> None:
     told = ToldExtenders({"filter": refuse("down")})
     cluster = start_with(told, WHOLE_NODES)
-    cluster.put(*nodes())
-    first = tried(cluster, make_pod().build())
+    first = cluster.attempt(make_pod().build())
     second = cluster.attempt(after=2 * SECOND)
     assert first.exchanges[0].request_digest != blake2b(b"", digest_size=16).digest()
     # Nothing the extender is shown has changed: nominations and conditions are not written here.
@@ -94,8 +99,7 @@ def test_equal_questions_have_equal_digests() -> None:
 def test_refusals_are_told_by_code_and_blamed_on_the_extender() -> None:
     answer = only(FailedNodes={"n0": "too hot", "n1": "too hot"}, FailedAndUnresolvableNodes={"n1": "on fire"})
     cluster = start_with(ToldExtenders({"filter": answer}), NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
+    attempt = cluster.attempt(make_pod().build())
     assert attempt.result == "unschedulable"
     assert attempt.message.startswith("0/3 nodes are available: 1 on fire, 1 too hot.")
     assert attempt.unschedulable_plugins == (EXTENDER,)
@@ -110,8 +114,7 @@ def test_refusals_are_told_by_code_and_blamed_on_the_extender() -> None:
 
 def test_pod_an_extender_refused_is_tried_again_on_any_event() -> None:
     cluster = start_with(ToldExtenders({"filter": only()}), NAMES_ONLY)
-    cluster.put(*nodes())
-    tried(cluster, make_pod().build())
+    cluster.attempt(make_pod().build())
     effects = cluster.put(make_node("n9").capacity(cpu="4", memory="8Gi", pods="10").build())
     assert [(move.to, move.hint_plugin) for move in effects.moves if not isinstance(move, CacheMove)] == [
         ("backoff", EXTENDER)
@@ -131,8 +134,7 @@ def test_pod_an_extender_refused_is_tried_again_on_any_event() -> None:
 def test_failing_filter_ends_the_cycle_unless_ignorable(answer: Any, message: str, ignorable: bool) -> None:
     extender = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True, ignorable=ignorable)
     cluster = start_with(ToldExtenders({"filter": answer}), extender)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
+    attempt = cluster.attempt(make_pod().build())
     if ignorable:
         assert attempt.result == "scheduled"
     else:
@@ -146,21 +148,17 @@ def test_failing_filter_ends_the_cycle_unless_ignorable(answer: Any, message: st
 def test_whole_nodes_that_are_not_there_are_refused() -> None:
     answer: Any = lambda q: {"Nodes": {"items": [{"metadata": {"name": "n7"}}]}}  # noqa: E731
     cluster = start_with(ToldExtenders({"filter": answer}), WHOLE_NODES)
-    cluster.put(*nodes())
-    assert tried(cluster, make_pod().build()).message.endswith("which is not found in the input node list")
+    assert cluster.attempt(make_pod().build()).message.endswith("which is not found in the input node list")
 
 
-def test_answer_without_nodes_leaves_none() -> None:
-    cluster = start_with(ToldExtenders({"filter": lambda q: {"Nodes": None, "NodeNames": None}}), NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().build())
+@cases(
+    "extender, answer",
+    ("an answer without nodes", NAMES_ONLY, {"Nodes": None, "NodeNames": None}),
+    ("names where whole nodes were asked for", WHOLE_NODES, {"NodeNames": ["n1"]}),
+)
+def test_answer_leaves_no_node(extender: Extender, answer: dict[str, Any]) -> None:
+    attempt = start_with(ToldExtenders({"filter": lambda q: answer}), extender).attempt(make_pod().build())
     assert (attempt.result, attempt.unschedulable_plugins) == ("unschedulable", (EXTENDER,))
-
-
-def test_names_do_not_count_when_whole_nodes_were_asked_for() -> None:
-    cluster = start_with(ToldExtenders({"filter": lambda q: {"NodeNames": ["n1"]}}), WHOLE_NODES)
-    cluster.put(*nodes())
-    assert tried(cluster, make_pod().build()).result == "unschedulable"
 
 
 def test_ignorable_extenders_come_last_and_see_what_is_left() -> None:
@@ -168,8 +166,7 @@ def test_ignorable_extenders_come_last_and_see_what_is_left() -> None:
     ignorable = Extender(url_prefix="http://late", filter_verb="last", node_cache_capable=True, ignorable=True)
     needed = Extender(url_prefix="http://early", filter_verb="first", node_cache_capable=True)
     cluster = start_with(told, ignorable, needed)
-    cluster.put(*nodes())
-    assert tried(cluster, make_pod().build()).node_name == "n1"
+    assert cluster.attempt(make_pod().build()).node_name == "n1"
     assert [(prefix, names_of(question)) for prefix, _, question in told.asked] == [
         ("http://early", ["n0", "n1", "n2"]),
         ("http://late", ["n0", "n1"]),
@@ -179,8 +176,7 @@ def test_ignorable_extenders_come_last_and_see_what_is_left() -> None:
 def test_nobody_is_asked_once_no_node_is_left() -> None:
     told = ToldExtenders({"filter": only(), "never": refuse("asked all the same")})
     cluster = start_with(told, NAMES_ONLY, Extender(url_prefix="http://f", filter_verb="never"))
-    cluster.put(*nodes())
-    tried(cluster, make_pod().build())
+    cluster.attempt(make_pod().build())
     assert [verb for _, verb, _ in told.asked] == ["filter"]
 
 
@@ -189,9 +185,9 @@ def test_nodes_sent_back_are_scored_without_their_pods() -> None:
         return {"Nodes": question["Nodes"]}
 
     def totals(*extenders: Extender) -> list[int]:
-        cluster = start_with(ToldExtenders({"filter": answer}), *extenders)
-        cluster.put(*nodes(2), make_pod("there").req(cpu="2", memory="4Gi").on("n1").build())
-        attempt = tried(cluster, make_pod("new").req(cpu="1", memory="1Gi").build())
+        cluster = start_with(ToldExtenders({"filter": answer}), *extenders, count=2)
+        cluster.put(make_pod("there").req(cpu="2", memory="4Gi").on("n1").build())
+        attempt = cluster.attempt(make_pod("new").req(cpu="1", memory="1Gi").build())
         assert attempt.score_rows is not None
         return attempt.score_rows.totals.tolist()  # type: ignore[no-any-return]
 
@@ -207,10 +203,9 @@ def test_nodes_sent_back_with_other_labels_are_scored_by_these() -> None:
         items[1]["metadata"]["labels"] = {"disk": "ssd"}
         return {"Nodes": {"items": items}}
 
-    cluster = start_with(ToldExtenders({"filter": answer}), WHOLE_NODES)
-    cluster.put(*nodes(2))
+    cluster = start_with(ToldExtenders({"filter": answer}), WHOLE_NODES, count=2)
     term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
-    assert tried(cluster, make_pod().preferred_node_affinity(50, term).build()).node_name == "n1"
+    assert cluster.attempt(make_pod().preferred_node_affinity(50, term).build()).node_name == "n1"
 
 
 @cases(
@@ -222,8 +217,7 @@ def test_nodes_sent_back_with_other_labels_are_scored_by_these() -> None:
 def test_nominated_node_goes_through_the_extenders_too(answer: Any, want: tuple[str, bool, str]) -> None:
     told = ToldExtenders({"filter": answer})
     cluster = start_with(told, NAMES_ONLY)
-    cluster.put(*nodes())
-    attempt = tried(cluster, make_pod().nominated("n2").build())
+    attempt = cluster.attempt(make_pod().nominated("n2").build())
     found = attempt.nominated
     assert found is not None
     assert (attempt.node_name, found.fits, found.error) == want
@@ -233,9 +227,8 @@ def test_nominated_node_goes_through_the_extenders_too(answer: Any, want: tuple[
 def test_extender_may_speak_of_nodes_that_are_not_there() -> None:
     told = ToldExtenders({"filter": only("n0", FailedNodes={"n1": "no", "gone": "no"})})
     cluster = start_with(told, NAMES_ONLY)
-    cluster.put(*nodes())
     # The words about the nominated node stay in the diagnosis that the walk begins with.
-    assert tried(cluster, make_pod().nominated("n2").build()).node_name == "n0"
+    assert cluster.attempt(make_pod().nominated("n2").build()).node_name == "n0"
 
 
 @cases(
@@ -248,9 +241,8 @@ def test_extender_may_speak_of_nodes_that_are_not_there() -> None:
 def test_one_node_is_enough_only_when_nobody_filters_or_scores(extenders: tuple[Extender, ...], want: int) -> None:
     told = ToldExtenders({"filter": only("n3"), "prioritize": lambda q: [], "bind": lambda q: {}})
     plugins = ToldPlugins().add("F", FilteringPlugin)
-    cluster = start_with(told, *extenders, profile=profile("F"), plugins=plugins)
-    cluster.put(*nodes(4))
-    assert tried(cluster, make_pod().build()).num_nodes_to_find == want
+    cluster = start_with(told, *extenders, profile=profile("F"), plugins=plugins, count=4)
+    assert cluster.attempt(make_pod().build()).num_nodes_to_find == want
 
 
 @cases(
@@ -261,32 +253,25 @@ def test_one_node_is_enough_only_when_nobody_filters_or_scores(extenders: tuple[
     ("init container", make_pod().req(cpu="1").init_container({GPU: "1"}), True),
 )
 def test_extender_is_asked_about_pods_with_its_resources_only(pod: Any, asked: bool) -> None:
-    extender = Extender(
-        url_prefix=URL,
-        filter_verb="filter",
-        node_cache_capable=True,
-        managed_resources=(ExtenderManagedResource(GPU, ignored_by_scheduler=True),),
-    )
+    managed = (ExtenderManagedResource(GPU, ignored_by_scheduler=True),)
+    extender = Extender(url_prefix=URL, filter_verb="filter", node_cache_capable=True, managed_resources=managed)
     told = ToldExtenders({"filter": only("n0", "n1", "n2")})
     cluster = start_with(told, extender)
-    cluster.put(*nodes())
-    assert tried(cluster, pod.build()).result == "scheduled"  # no node has any: it is not for the scheduler to say
+    assert cluster.attempt(pod.build()).result == "scheduled"  # no node has any: it is not for the scheduler to say
     assert bool(told.asked) is asked
 
 
 def test_managed_resource_that_is_not_ignored_is_still_looked_at() -> None:
     extender = Extender(url_prefix=URL, managed_resources=(ExtenderManagedResource(GPU),))
-    cluster = start_with(ToldExtenders(), extender)
-    cluster.put(*nodes(1))
-    attempt = tried(cluster, make_pod().req({GPU: "1"}).build())
+    cluster = start_with(ToldExtenders(), extender, count=1)
+    attempt = cluster.attempt(make_pod().req({GPU: "1"}).build())
     assert attempt.message.startswith(f"0/1 nodes are available: 1 Insufficient {GPU}.")
 
 
 def test_ignored_resources_need_the_plugins_arguments() -> None:
     extender = Extender(url_prefix=URL, managed_resources=(ExtenderManagedResource(GPU, True),))
-    with pytest.raises(
-        ConfigError, match="^couldn't build extenders: can't find NodeResourcesFitArgs in plugin config$"
-    ):
+    message = "^couldn't build extenders: can't find NodeResourcesFitArgs in plugin config$"
+    with pytest.raises(ConfigError, match=message):
         start_with(ToldExtenders(), extender, profile=profile())
 
 

@@ -39,8 +39,12 @@ def _moves(effects: Effects) -> list[str]:
     return [move.kind if isinstance(move, CacheMove) else f"to {move.to}" for move in effects.moves]
 
 
-def test_bound_pod_is_confirmed_once_and_leaves_nothing_behind() -> None:
-    cluster = _cluster()
+@pytest.fixture
+def cluster() -> Cluster:
+    return _cluster()
+
+
+def test_bound_pod_is_confirmed_once_and_leaves_nothing_behind(cluster: Cluster) -> None:
     pod = _being_bound(cluster)
     bound = pod.on_node("n0")
     effects = cluster.step(ObjectPut(bound), BindingVerdict(UID, "n0", bound=True))
@@ -52,9 +56,8 @@ def test_bound_pod_is_confirmed_once_and_leaves_nothing_behind() -> None:
     _assert_nothing_left(cluster)
 
 
-def test_update_of_the_pod_on_its_way_does_not_queue_it_again() -> None:
+def test_update_of_the_pod_on_its_way_does_not_queue_it_again(cluster: Cluster) -> None:
     """The life cycle may write labels or conditions between the request and the binding."""
-    cluster = _cluster()
     _being_bound(cluster)
     effects = cluster.step(make_pod().req(cpu="1").label(touched="yes").build())
     assert effects.is_empty
@@ -63,9 +66,8 @@ def test_update_of_the_pod_on_its_way_does_not_queue_it_again() -> None:
     _assert_nothing_left(cluster)
 
 
-def test_pod_bound_and_gone_before_the_verdict_gives_its_room_back() -> None:
+def test_pod_bound_and_gone_before_the_verdict_gives_its_room_back(cluster: Cluster) -> None:
     """A follower that only sees the end of it: the pod is finished, then the verdict says it was bound."""
-    cluster = _cluster()
     _being_bound(cluster)
     cluster.step(make_pod("other").req(cpu="1").build())
     done = make_pod().req(cpu="1").on("n0").phase("Succeeded").build()
@@ -75,8 +77,7 @@ def test_pod_bound_and_gone_before_the_verdict_gives_its_room_back() -> None:
 
 
 @pytest.mark.parametrize("order", ["verdict last", "verdict between"])
-def test_pod_bound_and_deleted_in_one_step_is_off_its_node(order: str) -> None:
-    cluster = _cluster()
+def test_pod_bound_and_deleted_in_one_step_is_off_its_node(cluster: Cluster, order: str) -> None:
     pod = _being_bound(cluster)
     put, gone = ObjectPut(pod.on_node("n0")), ObjectDeleted("Pod", "default", "pod", UID)
     verdict = BindingVerdict(UID, "n0", bound=True)
@@ -87,8 +88,7 @@ def test_pod_bound_and_deleted_in_one_step_is_off_its_node(order: str) -> None:
     _assert_nothing_left(cluster)
 
 
-def test_binding_refused_because_the_pod_was_deleted_frees_its_room() -> None:
-    cluster = _cluster()
+def test_binding_refused_because_the_pod_was_deleted_frees_its_room(cluster: Cluster) -> None:
     pod = _being_bound(cluster)
     assert cluster.step(make_pod("other").req(cpu="1").build()).bindings == []
     deleted = cluster.delete(pod)
@@ -100,8 +100,7 @@ def test_binding_refused_because_the_pod_was_deleted_frees_its_room() -> None:
     _assert_nothing_left(cluster)
 
 
-def test_binding_refused_because_the_pod_was_bound_elsewhere_leaves_it_there() -> None:
-    cluster = _cluster()
+def test_binding_refused_because_the_pod_was_bound_elsewhere_leaves_it_there(cluster: Cluster) -> None:
     cluster.put(make_node("n1").build())
     (binding,) = cluster.step(make_pod().req(cpu="1").build()).bindings
     elsewhere = "n1" if binding.node_name == "n0" else "n0"
@@ -114,9 +113,8 @@ def test_binding_refused_because_the_pod_was_bound_elsewhere_leaves_it_there() -
     _assert_nothing_left(cluster)
 
 
-def test_pod_gated_while_it_is_bound_waits_gated_after_the_refusal() -> None:
+def test_pod_gated_while_it_is_bound_waits_gated_after_the_refusal(cluster: Cluster) -> None:
     """No API server lets a gate be added; a replaced object may carry one all the same."""
-    cluster = _cluster()
     _being_bound(cluster)
     effects = cluster.step(
         make_pod().req(cpu="1").gate("hold").build(), BindingVerdict(UID, "n0", bound=False, message="gated")
@@ -154,8 +152,7 @@ def test_namesake_replacing_a_pod_being_bound_without_a_deletion_is_another_pod(
 
 
 @pytest.mark.parametrize("bound", [True, False], ids=["bound all the same", "refused"])
-def test_node_deleted_between_assume_and_bind_leaves_no_ghost(bound: bool) -> None:
-    cluster = _cluster()
+def test_node_deleted_between_assume_and_bind_leaves_no_ghost(cluster: Cluster, bound: bool) -> None:
     pod = _being_bound(cluster)
     cluster.step(ObjectDeleted("Node", "", "n0"))
     changes: list[Change] = [ObjectPut(pod.on_node("n0"))] if bound else []
@@ -166,8 +163,7 @@ def test_node_deleted_between_assume_and_bind_leaves_no_ghost(bound: bool) -> No
     _assert_nothing_left(cluster)
 
 
-def test_node_back_under_its_name_still_counts_the_pod_on_its_way() -> None:
-    cluster = _cluster()
+def test_node_back_under_its_name_still_counts_the_pod_on_its_way(cluster: Cluster) -> None:
     _being_bound(cluster)
     cluster.step(ObjectDeleted("Node", "", "n0"))
     effects = cluster.step(
@@ -239,15 +235,13 @@ def test_paused_engine_keeps_its_queue_right() -> None:
     ("a workload", ObjectPut(make("Deployment", "web"))),
     ("a pod of another scheduler", ObjectPut(make_pod("theirs").scheduler("another").build())),
 )
-def test_change_that_concerns_nobody_changes_nothing(change: Change) -> None:
-    cluster = _cluster()
+def test_change_that_concerns_nobody_changes_nothing(cluster: Cluster, change: Change) -> None:
     assert cluster.step(change).is_empty
     assert cluster.step(after=SECOND).is_empty
     _assert_nothing_left(cluster)
 
 
-def test_pod_of_another_scheduler_counts_once_it_is_assigned() -> None:
-    cluster = _cluster()
+def test_pod_of_another_scheduler_counts_once_it_is_assigned(cluster: Cluster) -> None:
     theirs = make_pod("theirs").scheduler("another").req(cpu="1")
     cluster.step(theirs.build())
     cluster.step(theirs.label(changed="yes").build())
@@ -256,9 +250,8 @@ def test_pod_of_another_scheduler_counts_once_it_is_assigned() -> None:
     assert [each.name for each in cluster.delete(theirs.build(), after=2 * SECOND).bindings] == ["pod"]
 
 
-def test_pod_without_uid_fails_and_others_go_on() -> None:
+def test_pod_without_uid_fails_and_others_go_on(cluster: Cluster) -> None:
     """No API server leaves a pod without one; it must not stop the engine."""
-    cluster = _cluster()
     nameless = make_pod("nameless").build()
     nameless = msgspec.structs.replace(nameless, metadata=msgspec.structs.replace(nameless.metadata, uid=""))
     effects = cluster.step(nameless, make_pod().build())
@@ -273,9 +266,8 @@ def test_pod_without_uid_fails_and_others_go_on() -> None:
     _assert_nothing_left(cluster)
 
 
-def test_requests_beyond_64_bits_do_not_stop_the_engine() -> None:
+def test_requests_beyond_64_bits_do_not_stop_the_engine(cluster: Cluster) -> None:
     """Two pods on a node may ask for more bytes together than 64 bits count."""
-    cluster = _cluster()
     cluster.put(*[make_pod(f"huge-{i}").req(cpu="9P", memory="7Ei").on("n0").build() for i in range(3)])
     attempt = cluster.attempt(make_pod().req(cpu="1m", memory="1").build())
     assert attempt.message.startswith("0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.")

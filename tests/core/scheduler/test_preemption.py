@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scheduler_core import config
-from scheduler_core.api import manifests
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.build import build
 from scheduler_core.model.effects import Effects, PreemptionRecord
 from scheduler_core.ports import FirstDraws, SeededDraws
-from tests.builders import PodBuilder, make_pod
+from tests.builders import PodBuilder, make, make_pod, scheduler_config
 from tests.cases import cases
 from tests.core.scheduler.harness import SECOND, Cluster, profile, start
 from tests.core.scheduler.preempting import cluster_with, evicted, high, low, moves_of, node, verdict
@@ -153,11 +152,7 @@ def test_offset_is_drawn_and_turns_the_order() -> None:
     ("the number", {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 2}, 9, 2),
 )
 def test_as_many_candidates_are_looked_for_as_configured(args: dict[str, int], n_nodes: int, want: int) -> None:
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}],
-    }
+    document = scheduler_config(profiles=[{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}])
     cluster = Cluster(build(config.load(document), draws=FirstDraws()))
     cluster.put(*(node(f"n{number}") for number in range(n_nodes)))
     cluster.put(*(low(f"p{number}", node_name=f"n{number}").build() for number in range(n_nodes)))
@@ -170,9 +165,8 @@ def claiming(pod: PodBuilder, **entry: str) -> PodBuilder:
 
 
 def claim(name: str, **fields: Any) -> KubeObject:
-    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-                "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"}, **fields}  # fmt: skip
-    return manifests.decode(manifest)
+    made: KubeObject = make("ResourceClaim", name, **fields)
+    return made
 
 
 def test_pod_whose_claim_is_missing_is_gated_until_it_is_there() -> None:

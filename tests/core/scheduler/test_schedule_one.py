@@ -31,16 +31,6 @@ def _nodes(cluster: Cluster, count: int) -> Cluster:
     return cluster
 
 
-def test_every_extension_point_is_called_in_order() -> None:
-    plugins = ToldPlugins().add("P")
-    cluster = _nodes(start(profile("P"), plugins=plugins), 2)
-    cluster.confirm(cluster.step(make_pod().build()))
-    assert [line.split()[0] for line in plugins.log] == [
-        "pre_enqueue", "pre_filter", "filter", "filter", "pre_score", "score", "score", "normalize_scores",
-        "reserve", "permit", "pre_bind", "bind", "post_bind",
-    ]  # fmt: skip
-
-
 def test_failing_bind_unreserves_in_reverse_order() -> None:
     plugins = ToldPlugins().add("A").add("B", bind=lambda pod, node: Status.failed("no way"))
     plugins.add("A", bind=lambda pod, node: SKIP)

@@ -34,6 +34,11 @@ def _cluster(**fields: Any) -> Cluster:
     return cluster
 
 
+@pytest.fixture
+def cluster() -> Cluster:
+    return _cluster()
+
+
 def _pods(count: int) -> list[Any]:
     return [make_pod(f"p{i}").req(cpu="100m").build() for i in range(count)]
 
@@ -41,8 +46,7 @@ def _pods(count: int) -> list[Any]:
 # Budget
 
 
-def test_step_ends_with_its_cycles() -> None:
-    cluster = _cluster()
+def test_step_ends_with_its_cycles(cluster: Cluster) -> None:
     effects = cluster.step(*_pods(5), budget=Budget(3))
     assert (len(effects.attempts), effects.more) == (3, True)
     assert cluster.scheduler.next_due(cluster.now) == cluster.now
@@ -50,8 +54,7 @@ def test_step_ends_with_its_cycles() -> None:
     assert (len(effects.attempts), effects.more) == (2, False)
 
 
-def test_step_ends_at_its_deadline_between_two_cycles() -> None:
-    cluster = _cluster()
+def test_step_ends_at_its_deadline_between_two_cycles(cluster: Cluster) -> None:
     answers = iter([False, False, True])
     effects = cluster.step(*_pods(5), budget=Budget(100, deadline=lambda: next(answers)))
     assert (len(effects.attempts), effects.more) == (2, True)
@@ -63,8 +66,7 @@ def test_all_changes_are_applied_before_the_first_cycle() -> None:
     assert [attempt.result for attempt in effects.attempts] == ["scheduled"]
 
 
-def test_higher_priority_goes_first_and_arrival_decides_among_equals() -> None:
-    cluster = _cluster()
+def test_higher_priority_goes_first_and_arrival_decides_among_equals(cluster: Cluster) -> None:
     for name, priority in [("a", 5), ("b", 10), ("c", 10)]:
         cluster.step(make_pod(name).priority(priority).build(), budget=NO_CYCLES, after=1)
     assert [attempt.pod_key for attempt in cluster.step().attempts] == ["default/b", "default/c", "default/a"]
@@ -73,16 +75,14 @@ def test_higher_priority_goes_first_and_arrival_decides_among_equals() -> None:
 # What is due when
 
 
-def test_idle_engine_wants_no_step() -> None:
-    cluster = _cluster()
+def test_idle_engine_wants_no_step(cluster: Cluster) -> None:
     assert cluster.scheduler.next_due(START) is None
     assert cluster.scheduler.next_timer(START) is None
     cluster.confirm(cluster.step(*_pods(1)))
     assert cluster.scheduler.next_due(START) is None
 
 
-def test_ready_pod_is_due_now_but_is_no_timer() -> None:
-    cluster = _cluster()
+def test_ready_pod_is_due_now_but_is_no_timer(cluster: Cluster) -> None:
     cluster.put(*_pods(1))
     assert cluster.scheduler.next_due(START) == START
     assert cluster.scheduler.next_timer(START) is None
@@ -103,8 +103,7 @@ def test_error_backoff_doubles_until_its_maximum() -> None:
     assert delays == [2, 3, 5, 9, 11, 11]
 
 
-def test_unschedulable_pod_is_tried_again_after_five_minutes() -> None:
-    cluster = _cluster()
+def test_unschedulable_pod_is_tried_again_after_five_minutes(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="99").build())
     due = cluster.scheduler.next_due(cluster.now)
     assert due is not None
@@ -115,8 +114,7 @@ def test_unschedulable_pod_is_tried_again_after_five_minutes() -> None:
     assert [move.event for move in effects.moves if isinstance(move, QueueMove)][0] == "UnschedulableTimeout"
 
 
-def test_time_may_jump_over_several_timers() -> None:
-    cluster = _cluster()
+def test_time_may_jump_over_several_timers(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="99").build())
     assert len(cluster.step(after=3600 * SECOND).attempts) == 1
 
@@ -167,8 +165,7 @@ def test_another_seed_draws_another_node_among_equals(seed: int) -> None:
 # A pod out of turn
 
 
-def test_pod_is_scheduled_out_of_turn() -> None:
-    cluster = _cluster()
+def test_pod_is_scheduled_out_of_turn(cluster: Cluster) -> None:
     cluster.put(*_pods(3))
     (attempt,) = cluster.scheduler.schedule_pod_now("default/p2", START).attempts
     assert (attempt.pod_key, attempt.attempt, attempt.result) == ("default/p2", 1, "scheduled")
@@ -176,15 +173,13 @@ def test_pod_is_scheduled_out_of_turn() -> None:
     assert [each.pod_key for each in cluster.step().attempts] == ["default/p0", "default/p1"]
 
 
-def test_pod_that_failed_is_tried_again_out_of_turn() -> None:
-    cluster = _cluster()
+def test_pod_that_failed_is_tried_again_out_of_turn(cluster: Cluster) -> None:
     cluster.step(make_pod().req(cpu="99").build())
     (attempt,) = cluster.scheduler.schedule_pod_now("default/pod", START).attempts
     assert (attempt.attempt, attempt.result) == (2, "unschedulable")
 
 
-def test_pod_that_is_not_stored_is_tried_as_given() -> None:
-    cluster = _cluster()
+def test_pod_that_is_not_stored_is_tried_as_given(cluster: Cluster) -> None:
     (attempt,) = cluster.scheduler.schedule_pod_now(make_pod().on("n2").build(), START).attempts
     assert (attempt.result, attempt.node_name) == ("scheduled", "n2")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import pytest
 
 from scheduler_core.api.pod import Pod
 from scheduler_core.config.types import PluginEntry, PluginSet
@@ -22,6 +21,7 @@ from scheduler_core.scheduler.recorded import RecordedStep
 from scheduler_core.scheduler.scheduler import Scheduler
 from scheduler_core.trace.matrix import AttemptMatrix
 from tests.builders import make_node, make_pod
+from tests.cases import cases
 from tests.core.scheduler.harness import SUCCESS as PASSED
 from tests.core.scheduler.harness import Cluster, FilteringPlugin, ScoringPlugin, Status, ToldPlugins, profile, start
 
@@ -211,29 +211,27 @@ def test_best_of_the_others_is_told_where_none_is_named() -> None:
     assert one.why("n4").standing is Standing.REFUSED
 
 
-@pytest.mark.parametrize(
-    ("scores", "want"),
-    [
-        pytest.param({"A": (2, {"n1": 50, "n2": 60}), "B": (3, {"n1": 60, "n2": 50})},
-                     Turn("A", 2, 4, outright=True), id="more of a plugin, as a tie is not enough"),
-        pytest.param({"A": (1, {"n1": 10, "n2": 11}), "B": (9, {"n1": 60, "n2": 50})},
-                     Turn("A", 1, 91, outright=True), id="much more of a plugin is less than any less of the other"),
-        pytest.param({"A": (1, {"n1": 10, "n2": 35}), "B": (9, {"n1": 60, "n2": 50})},
-                     Turn("A", 1, 4, outright=True), id="the smaller of two changes"),
-        pytest.param({"A": (1, {"n1": 0, "n2": 1}), "B": (99, {"n1": 60, "n2": 50})},
-                     None, id="more than 100 would be needed, and no less of the other does"),
-        pytest.param({"A": (1, {"n1": 50, "n2": 60}), "B": (7, {"n1": 60, "n2": 50})},
-                     Turn("A", 1, 8, outright=True), id="one that does it outright, where less lets it share"),
-        pytest.param({"A": (2, {"n1": 80, "n2": 60})}, None, id="no weight of the only plugin turns it"),
-        pytest.param({"A": (3, {"n1": 60, "n2": 60}), "B": (3, {"n1": 60, "n2": 50})}, None,
-                     id="nothing speaks for it"),
-        pytest.param({"A": (1, {"n1": 50, "n2": 60, "n3": 70}), "B": (1, {"n1": 90, "n2": 70, "n3": 55})},
-                     None, id="with any weight that puts it before the one a third node wins"),
-        pytest.param({"A": (1, {"n1": 50, "n2": 60, "n3": 70}), "B": (2, {"n1": 90, "n2": 80, "n3": 70})},
-                     Turn("A", 1, 2, outright=False), id="all three are equal at one weight only"),
-        pytest.param({"A": (150, {"n1": 51, "n2": 50}), "B": (100, {"n1": 59, "n2": 60})},
-                     Turn("A", 150, 99, outright=True), id="a weight above 100 is only lowered"),
-    ],
+@cases(
+    "scores, want",
+    ("more of a plugin, as a tie is not enough",
+     {"A": (2, {"n1": 50, "n2": 60}), "B": (3, {"n1": 60, "n2": 50})}, Turn("A", 2, 4, outright=True)),
+    ("much more of a plugin is less than any less of the other",
+     {"A": (1, {"n1": 10, "n2": 11}), "B": (9, {"n1": 60, "n2": 50})}, Turn("A", 1, 91, outright=True)),
+    ("the smaller of two changes",
+     {"A": (1, {"n1": 10, "n2": 35}), "B": (9, {"n1": 60, "n2": 50})}, Turn("A", 1, 4, outright=True)),
+    ("more than 100 would be needed, and no less of the other does",
+     {"A": (1, {"n1": 0, "n2": 1}), "B": (99, {"n1": 60, "n2": 50})}, None),
+    ("one that does it outright, where less lets it share",
+     {"A": (1, {"n1": 50, "n2": 60}), "B": (7, {"n1": 60, "n2": 50})}, Turn("A", 1, 8, outright=True)),
+    ("no weight of the only plugin turns it", {"A": (2, {"n1": 80, "n2": 60})}, None),
+    ("nothing speaks for it", {"A": (3, {"n1": 60, "n2": 60}), "B": (3, {"n1": 60, "n2": 50})}, None),
+    ("with any weight that puts it before the one a third node wins",
+     {"A": (1, {"n1": 50, "n2": 60, "n3": 70}), "B": (1, {"n1": 90, "n2": 70, "n3": 55})}, None),
+    ("all three are equal at one weight only",
+     {"A": (1, {"n1": 50, "n2": 60, "n3": 70}), "B": (2, {"n1": 90, "n2": 80, "n3": 70})},
+     Turn("A", 1, 2, outright=False)),
+    ("a weight above 100 is only lowered",
+     {"A": (150, {"n1": 51, "n2": 50}), "B": (100, {"n1": 59, "n2": 60})}, Turn("A", 150, 99, outright=True)),
 )  # fmt: skip
 def test_smallest_change_of_a_weight(scores: Scores, want: Turn | None) -> None:
     one = scoring(scores)

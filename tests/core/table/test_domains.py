@@ -9,17 +9,10 @@ from hypothesis import strategies as st
 from scheduler_core.table.domains import Domains, DomainsByValue, TalliedDomains
 from scheduler_core.table.labels import LabelColumn
 from scheduler_core.table.tallies import DomainSums
+from tests.core.table.test_tallies import zones
 
 _VALUES = st.sampled_from(["a", "b", "c", ""])
 Row = tuple[str | None, int]
-
-
-def _column(values: list[str | None]) -> LabelColumn:
-    column = LabelColumn("zone", max(1, len(values)))
-    for row, value in enumerate(values):
-        column.write(row, {} if value is None else {"zone": value})
-    column.show(len(values))
-    return column
 
 
 def _sums(column: LabelColumn, counts: list[int]) -> DomainSums:
@@ -28,7 +21,7 @@ def _sums(column: LabelColumn, counts: list[int]) -> DomainSums:
 
 def _both(rows: list[Row], times: tuple[int, ...] = (1,)) -> tuple[Domains, Domains, LabelColumn]:
     """The counts of the rows, so many times for each of `times`."""
-    column, by_value = _column([value for value, _ in rows]), DomainsByValue()
+    column, by_value = zones([value for value, _ in rows]), DomainsByValue()
     for value, count in rows:
         if value is not None:
             by_value.add(value, count * sum(times))
@@ -75,7 +68,7 @@ def test_a_clone_goes_its_own_way() -> None:
 
 
 def test_a_what_if_leaves_what_is_shared_alone() -> None:
-    column = _column(["a", "b"])
+    column = zones(["a", "b"])
     sums = _sums(column, [1, 2])
     TalliedDomains((sums,), (1,)).add("a", 5)
     assert sums.amounts.tolist() == [1, 2, 0]

@@ -7,30 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.model.node_info import ImageStateSummary, NodeInfo
+from scheduler_core.model.node_info import NodeInfo
 from scheduler_core.model.types import PodInfo
 from scheduler_core.table import labels
 from scheduler_core.table.images import MAX_COLUMNS
 from scheduler_core.table.node_table import NodeTable
 from scheduler_core.table.resources import CPU, EPHEMERAL_STORAGE, MAX_AMOUNT, MEMORY
-from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod
+from tests.builders import make_node, make_pod
 from tests.cases import cases
+from tests.core.plugins.support import make_info
 from tests.examples import examples
 
 MIB = 1024 * 1024
 
 
-def make_info(node: NodeBuilder, *pods: PodBuilder, images: dict[str, tuple[int, int]] | None = None) -> NodeInfo:
-    info = NodeInfo(next_generation=lambda: 0)
-    info.set_node(node.build())
-    for pod in pods:
-        info.add_pod(PodInfo.of(pod.build()))
-    info.image_states = {name: ImageStateSummary(*state) for name, state in (images or {}).items()}
-    return info
+@pytest.fixture
+def table() -> NodeTable:
+    return NodeTable()
 
 
-def test_upsert_writes_every_column_when_the_node_is_new() -> None:
-    table = NodeTable()
+def test_upsert_writes_every_column_when_the_node_is_new(table: NodeTable) -> None:
     node = make_node("a").capacity({"cpu": "4", "memory": "1Gi", "ephemeral-storage": "9", "example.com/gpu": "2"})
     pod = make_pod().req({"cpu": "500m", "memory": "64Mi", "example.com/gpu": "1"}).container().host_port(80)
     row = table.upsert(make_info(node.unschedulable(), pod))
@@ -43,8 +39,7 @@ def test_upsert_writes_every_column_when_the_node_is_new() -> None:
     assert (table.names[row], table.row_of["a"], len(table)) == ("a", row, 1)
 
 
-def test_sums_beyond_64_bits_stop_short_of_them() -> None:
-    table = NodeTable()
+def test_sums_beyond_64_bits_stop_short_of_them(table: NodeTable) -> None:
     huge = [make_pod(f"p{i}").req({"cpu": "9P", "memory": "7Ei", "example.com/gpu": "9E"}) for i in range(2)]
     row = table.upsert(make_info(make_node("a"), *huge))
     assert table.resources.requested[[CPU, MEMORY], row].tolist() == [MAX_AMOUNT, MAX_AMOUNT]
@@ -57,8 +52,7 @@ def test_upsert_refuses_a_node_without_object() -> None:
         NodeTable().upsert(NodeInfo(next_generation=lambda: 0))
 
 
-def test_a_node_keeps_its_row_while_others_come_and_go() -> None:
-    table = NodeTable()
+def test_a_node_keeps_its_row_while_others_come_and_go(table: NodeTable) -> None:
     rows = {name: table.upsert(make_info(make_node(name))) for name in "abc"}
     table.remove("b")
     assert table.upsert(make_info(make_node("d"))) == rows["b"], "a freed row is given to the next node"
@@ -67,8 +61,7 @@ def test_a_node_keeps_its_row_while_others_come_and_go() -> None:
     assert len(table) == 3
 
 
-def test_rows_keep_their_values_when_the_table_grows() -> None:
-    table = NodeTable()
+def test_rows_keep_their_values_when_the_table_grows(table: NodeTable) -> None:
     table.label("n")
     infos = [
         make_info(
@@ -92,8 +85,7 @@ def test_rows_keep_their_values_when_the_table_grows() -> None:
     assert np.flatnonzero(conflicting).tolist() == [149]
 
 
-def test_a_scalar_resource_gets_its_column_at_first_sight() -> None:
-    table = NodeTable()
+def test_a_scalar_resource_gets_its_column_at_first_sight(table: NodeTable) -> None:
     table.upsert(make_info(make_node("a")))
     for number in range(9):
         table.upsert(make_info(make_node(f"n{number}").capacity({f"example.com/r{number}": "7"})))
@@ -101,15 +93,13 @@ def test_a_scalar_resource_gets_its_column_at_first_sight() -> None:
     assert table.resources.allocatable[table.resources.index_of["example.com/r8"]].tolist() == [0] * 9 + [7]
 
 
-def test_a_scalar_resource_reads_zero_when_the_node_stops_naming_it() -> None:
-    table = NodeTable()
+def test_a_scalar_resource_reads_zero_when_the_node_stops_naming_it(table: NodeTable) -> None:
     row = table.upsert(make_info(make_node("a").capacity({"example.com/gpu": "7"})))
     table.upsert(make_info(make_node("a")))
     assert table.resources.allocatable[table.resources.index_of["example.com/gpu"], row] == 0
 
 
-def test_a_label_column_is_made_on_first_use_and_kept_up() -> None:
-    table = NodeTable()
+def test_a_label_column_is_made_on_first_use_and_kept_up(table: NodeTable) -> None:
     for name, zone in (("a", "z1"), ("b", "z2"), ("c", "z1")):
         table.upsert(make_info(make_node(name).zone(zone)))
     column = table.label("topology.kubernetes.io/zone")
@@ -121,8 +111,7 @@ def test_a_label_column_is_made_on_first_use_and_kept_up() -> None:
     assert column.has_key.tolist() == [True, True, False]
 
 
-def test_taint_sets_are_shared_whenever_the_taints_were_added() -> None:
-    table = NodeTable()
+def test_taint_sets_are_shared_whenever_the_taints_were_added(table: NodeTable) -> None:
     for name in "abc":
         table.upsert(make_info(make_node(name).taint("k", "v") if name != "b" else make_node(name)))
     assert table.taints.set_ids.tolist() == [1, 0, 1]
@@ -146,15 +135,13 @@ def test_ports_conflicting_names_the_rows(wanted: tuple[str, str, int], rows: li
     assert (None if conflicting is None else np.flatnonzero(conflicting).tolist()) == rows
 
 
-def test_a_freed_port_conflicts_no_longer() -> None:
-    table = NodeTable()
+def test_a_freed_port_conflicts_no_longer(table: NodeTable) -> None:
     table.upsert(make_info(make_node("a"), make_pod().host_port(80)))
     table.upsert(make_info(make_node("a")))
     assert table.ports.conflicting((("0.0.0.0", "TCP", 80),)) is None
 
 
-def test_an_image_column_follows_the_states_of_each_node() -> None:
-    table = NodeTable()
+def test_an_image_column_follows_the_states_of_each_node(table: NodeTable) -> None:
     table.upsert(make_info(make_node("a"), images={"app:1": (100, 2), "db:1": (7, 1)}))
     table.upsert(make_info(make_node("b")))
     column = table.image("app:1")
@@ -167,8 +154,7 @@ def test_an_image_column_follows_the_states_of_each_node() -> None:
     assert table.image("app:1") is None
 
 
-def test_image_columns_are_made_again_when_too_many_were_asked_for() -> None:
-    table = NodeTable()
+def test_image_columns_are_made_again_when_too_many_were_asked_for(table: NodeTable) -> None:
     table.upsert(make_info(make_node("a"), images={"app:1": (100, 2)}))
     assert table.image("app:1") is not None
     for number in range(MAX_COLUMNS):
@@ -179,8 +165,7 @@ def test_image_columns_are_made_again_when_too_many_were_asked_for() -> None:
     assert column.sizes.tolist() == [200]
 
 
-def test_label_columns_not_asked_for_lately_are_made_again() -> None:
-    table = NodeTable()
+def test_label_columns_not_asked_for_lately_are_made_again(table: NodeTable) -> None:
     table.upsert(make_info(make_node("a").label(zone="z1")))
     assert table.label("zone").holds_any(("z1",)).tolist() == [True]
     for number in range(labels.MAX_COLUMNS):
@@ -189,8 +174,7 @@ def test_label_columns_not_asked_for_lately_are_made_again() -> None:
     assert table.label("zone").holds_any(("z2",)).tolist() == [True]
 
 
-def test_changed_rows_are_told_by_version() -> None:
-    table = NodeTable()
+def test_changed_rows_are_told_by_version(table: NodeTable) -> None:
     infos = {name: make_info(make_node(name)) for name in "abc"}
     for info in infos.values():
         table.upsert(info)
@@ -204,8 +188,7 @@ def test_changed_rows_are_told_by_version() -> None:
     assert table.nodes_version == table.version
 
 
-def test_every_row_counts_as_changed_when_the_journal_does_not_reach_back() -> None:
-    table = NodeTable()
+def test_every_row_counts_as_changed_when_the_journal_does_not_reach_back(table: NodeTable) -> None:
     infos = [make_info(make_node(name)) for name in "abc"]
     for info in infos:
         table.upsert(info)
@@ -295,8 +278,7 @@ def _shown(table: NodeTable, name: str) -> dict[str, object]:
     return shown
 
 
-def test_numbers_of_labels_and_taints_stay_small_while_nodes_churn() -> None:
-    table = NodeTable()
+def test_numbers_of_labels_and_taints_stay_small_while_nodes_churn(table: NodeTable) -> None:
     column = table.label("host")
     for number in range(50):
         table.upsert(make_info(make_node("a").label(host=f"h{number}").taint(f"t{number}")))

@@ -13,11 +13,11 @@ VALUES: list[str | None] = ["a", "a", "b", None, "c", "b", "host"]
 N_ROWS = len(VALUES)
 
 
-def _column() -> LabelColumn:
-    column = LabelColumn("zone", N_ROWS)
-    for row, value in enumerate(VALUES):
+def zones(values: list[str | None]) -> LabelColumn:
+    column = LabelColumn("zone", max(1, len(values)))
+    for row, value in enumerate(values):
         column.write(row, {} if value is None else {"zone": value})
-    column.show(N_ROWS)
+    column.show(len(values))
     return column
 
 
@@ -36,7 +36,7 @@ def _told(sums: DomainSums) -> tuple[object, ...]:
 )
 def test_sums_follow_their_tally(counted: list[bool], steps: list[tuple[int, int, int, bool]]) -> None:
     """Pods come to rows and leave them; now and then somebody asks for the smallest, or for the rows over a limit."""
-    column, tally = _column(), _tally()
+    column, tally = zones(VALUES), _tally()
     numbers = np.where(counted, column.ids, np.int32(NO_VALUE))
     sums = tally.follow("key", column, numbers, 1)
     seen = sums.rows_over(0)
@@ -56,7 +56,7 @@ def test_sums_follow_their_tally(counted: list[bool], steps: list[tuple[int, int
 
 
 def test_many_changes_between_two_questions_are_all_seen() -> None:
-    column, tally = _column(), _tally()
+    column, tally = zones(VALUES), _tally()
     sums = tally.follow("key", column, column.ids.copy(), 1)
     assert not sums.rows_over(1).any()
     for _ in range(30):
@@ -67,7 +67,7 @@ def test_many_changes_between_two_questions_are_all_seen() -> None:
 
 
 def test_the_same_rows_are_the_same_array() -> None:
-    column, tally = _column(), _tally()
+    column, tally = zones(VALUES), _tally()
     sums = tally.follow("key", column, column.ids.copy(), 1)
     tally.change(0, 2)
     rows = sums.rows_over(1)
@@ -80,14 +80,14 @@ def test_the_same_rows_are_the_same_array() -> None:
 
 
 def test_a_row_that_came_later_is_left_to_the_next_count() -> None:
-    column, tally = _column(), _tally()
+    column, tally = zones(VALUES), _tally()
     sums = tally.follow("key", column, column.ids[:2].copy(), 1)
     tally.change(5, 1)
     assert (sums.total, tally.counts[5]) == (0, 1)
 
 
 def test_followers_least_recently_asked_for_are_given_up() -> None:
-    column, tally = _column(), _tally()
+    column, tally = zones(VALUES), _tally()
     for number in range(MAX_FOLLOWERS):
         tally.follow(number, column, column.ids.copy(), 1)
     assert tally.follower(0) is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import cases
 from tests.tools.bench.workloads import file_of, node_template, pod_template, written
 from tools.bench.engine.keeping import Keeper, Trace
 from tools.bench.engine.levels import LEVELS, run_level
@@ -83,13 +84,11 @@ def test_pods_that_fit_nowhere_are_tried_once(level: str, failing: Workload) -> 
     assert (figures.attempted, figures.scheduled, len(figures.laps_ns)) == (3, 0, 3)
 
 
-@pytest.mark.parametrize(
-    ("trace", "timed", "bytes_made"),
-    [
-        pytest.param(Trace.OFF, False, False, id="off"),
-        pytest.param(Trace.ON, True, False, id="on"),
-        pytest.param(Trace.STORED, True, True, id="stored"),
-    ],
+@cases(
+    "trace, timed, bytes_made",
+    ("off", Trace.OFF, False, False),
+    ("on", Trace.ON, True, False),
+    ("stored", Trace.STORED, True, True),
 )
 def test_trace_says_what_is_timed_and_made_into_bytes(
     trace: Trace, timed: bool, bytes_made: bool, plain: Workload

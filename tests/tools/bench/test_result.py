@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 
 import msgspec
-import pytest
 
+from tests.cases import cases
 from tools.bench.engine.calibration import calibrate
 from tools.bench.engine.meter import Meter
 from tools.bench.engine.result import Run, details_of, percentile, result_of
@@ -69,15 +69,13 @@ def test_details_are_of_the_middle_run_and_phases_of_the_fastest() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("numbers", "percent", "want"),
-    [
-        pytest.param([], 50, 0.0, id="of nothing"),
-        pytest.param([7.0], 99, 7.0, id="of one"),
-        pytest.param([1.0, 2.0], 50, 1.0, id="half of two"),
-        pytest.param([float(n) for n in range(1, 101)], 90, 90.0, id="of a hundred"),
-        pytest.param([float(n) for n in range(1, 101)], 99, 99.0, id="ninety-nine of a hundred"),
-    ],
+@cases(
+    "numbers, percent, want",
+    ("of nothing", [], 50, 0.0),
+    ("of one", [7.0], 99, 7.0),
+    ("half of two", [1.0, 2.0], 50, 1.0),
+    ("of a hundred", [float(n) for n in range(1, 101)], 90, 90.0),
+    ("ninety-nine of a hundred", [float(n) for n in range(1, 101)], 99, 99.0),
 )
 def test_percentile_is_one_of_the_numbers(numbers: list[float], percent: int, want: float) -> None:
     assert percentile(numbers, percent) == want

@@ -8,6 +8,7 @@ from scheduler_core.api.manifests import convert, decode
 from scheduler_core.api.node import Node
 from scheduler_core.api.pod import Pod
 from scheduler_core.errors import WorkloadError
+from tests.cases import cases
 from tests.tools.bench.workloads import file_of, written
 from tools.bench.engine.workload import Workload, find_workload, read_workload
 
@@ -48,9 +49,10 @@ def test_resized_workload_keeps_only_what_fits_when_it_is_smaller(tmp_path: Path
     assert (workload.num_nodes, workload.existing) == (2, [(0, 0)])
 
 
-@pytest.mark.parametrize(
-    ("num_pods", "want"),
-    [pytest.param(2, [0, 1], id="the first"), pytest.param(8, [0, 1, 1, 0, 0, 1, 0, 1], id="again and again")],
+@cases(
+    "num_pods, want",
+    ("the first", 2, [0, 1]),
+    ("again and again", 8, [0, 1, 1, 0, 0, 1, 0, 1]),
 )
 def test_workload_takes_another_number_of_pods(num_pods: int, want: list[int], tmp_path: Path) -> None:
     workload = read_workload(written(tmp_path, "w.json", file_of())).with_pods(num_pods)
@@ -71,13 +73,11 @@ def test_w8_gives_every_pod_a_label_a_request_and_a_toleration_of_its_own(tmp_pa
     assert [_cpu(pod) for pod in pods] == [_cpu(pod) for pod in pods_of(plain)]
 
 
-@pytest.mark.parametrize(
-    ("word", "want"),
-    [
-        pytest.param("W1_n4_e0_p9", 1, id="its whole stem"),
-        pytest.param("W1_n4_e0", 2, id="without pods the one of 2,000"),
-        pytest.param("W6_n4", 3, id="without pods the only one"),
-    ],
+@cases(
+    "word, want",
+    ("its whole stem", "W1_n4_e0_p9", 1),
+    ("without pods the one of 2,000", "W1_n4_e0", 2),
+    ("without pods the only one", "W6_n4", 3),
 )
 def test_workload_is_found_by_its_stem(word: str, want: int, tmp_path: Path) -> None:
     for name, pods in (("W1_n4_e0_p9", 1), ("W1_n4_e0_p2000", 2), ("W1_n4_e5_p9", 4), ("W6_n4_p7", 3)):
@@ -96,12 +96,10 @@ def test_w8_is_made_of_the_w5_of_the_same_size(tmp_path: Path) -> None:
     assert (workload.name, workload.own_signatures) == ("W8", True)
 
 
-@pytest.mark.parametrize(
-    ("word", "words"),
-    [
-        pytest.param("W1_n4", "which of them W1_n4_p1, W1_n4_p3", id="two sizes"),
-        pytest.param("W1_n5", "no such workload; there are W1_n4_p1, W1_n4_p3", id="nobody of that name"),
-    ],
+@cases(
+    "word, words",
+    ("two sizes", "W1_n4", "which of them W1_n4_p1, W1_n4_p3"),
+    ("nobody of that name", "W1_n5", "no such workload; there are W1_n4_p1, W1_n4_p3"),
 )
 def test_unknown_stem_is_told_with_what_there_is(word: str, words: str, tmp_path: Path) -> None:
     for name in ("W1_n4_p1", "W1_n4_p3", "W2_n4_p1"):
@@ -110,13 +108,11 @@ def test_unknown_stem_is_told_with_what_there_is(word: str, words: str, tmp_path
         find_workload(word, tmp_path)
 
 
-@pytest.mark.parametrize(
+@cases(
     "content",
-    [
-        pytest.param(b"{", id="no JSON"),
-        pytest.param(b"\x1f\x8bxx", id="no gzip"),
-        pytest.param(b"{}", id="another shape"),
-    ],
+    ("no JSON", b"{"),
+    ("no gzip", b"\x1f\x8bxx"),
+    ("another shape", b"{}"),
 )
 def test_file_of_another_kind_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "w.json"

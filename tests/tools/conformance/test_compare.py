@@ -7,8 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
+from tests.cases import cases
 from tests.golden.recordings import recordings
 from tools.conformance.compare import DECISION, compare
 from tools.conformance.harness import run_scenario
@@ -42,18 +41,16 @@ def edited(path: Path, value: Any) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "field"),
-    [
-        pytest.param(("cycles", 0, "node"), "n2", "node", id="other node"),
-        pytest.param(("cycles", 0, "node"), ..., "node", id="field missing"),
-        pytest.param(("cycles", 0, "tied"), ["n1"], "tied", id="field too much"),
-        pytest.param(("cycles", 0, "filter", 1, 3, 0), "reason", "filter[1][3][0]", id="reason"),
-        pytest.param(("cycles", 0, "filter", 1), ..., "filter[1]", id="row missing"),
-        pytest.param(("cycles", 0, "score", "nodes", 0, 1, 0), 51, "score.nodes[0][1][0]", id="score"),
-        pytest.param(("cycles", 0, "preFilter", "nodeNames"), [], "preFilter.nodeNames", id="empty is not null"),
-        pytest.param(("cycles", 0, "startIndex"), False, "startIndex", id="false is not zero"),
-    ],
+@cases(
+    "path, value, field",
+    ("other node", ("cycles", 0, "node"), "n2", "node"),
+    ("field missing", ("cycles", 0, "node"), ..., "node"),
+    ("field too much", ("cycles", 0, "tied"), ["n1"], "tied"),
+    ("reason", ("cycles", 0, "filter", 1, 3, 0), "reason", "filter[1][3][0]"),
+    ("row missing", ("cycles", 0, "filter", 1), ..., "filter[1]"),
+    ("score", ("cycles", 0, "score", "nodes", 0, 1, 0), 51, "score.nodes[0][1][0]"),
+    ("empty is not null", ("cycles", 0, "preFilter", "nodeNames"), [], "preFilter.nodeNames"),
+    ("false is not zero", ("cycles", 0, "startIndex"), False, "startIndex"),
 )
 def test_compare_names_the_field_when_one_differs(path: Path, value: Any, field: str) -> None:
     found = compare(RESULT, edited(path, value), decision_only=False)

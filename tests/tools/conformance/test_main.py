@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import cases
 from tools.conformance import main
 from tools.conformance.queue import run_queue_scenario
 
@@ -132,16 +133,14 @@ def test_family_chooses_files_by_name(tmp_path: Path, capsys: pytest.CaptureFixt
     assert last_line(capsys) == "2 passed, 0 failed"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        pytest.param(b'{"scenario": {"name": "q", "ops": []}, "result": {}}\n', "line 1: not a rec", id="no steps"),
-        pytest.param(b'{"scenario": {"name": "q"}, "result": {}}\n', "line 1: not a recorded", id="no pending pods"),
-        pytest.param(b"[1, 2]\n", "line 1: not a recorded", id="not an object"),
-        pytest.param(b'{"scenario": \n', "line 1", id="cut JSON"),
-        pytest.param(gzip.compress(b"x" * 5000)[:-20], "x.jsonl", id="cut gzip"),
-        pytest.param(b"", "nothing to compare", id="empty"),
-    ],
+@cases(
+    "content, words",
+    ("no steps", b'{"scenario": {"name": "q", "ops": []}, "result": {}}\n', "line 1: not a rec"),
+    ("no pending pods", b'{"scenario": {"name": "q"}, "result": {}}\n', "line 1: not a recorded"),
+    ("not an object", b"[1, 2]\n", "line 1: not a recorded"),
+    ("cut JSON", b'{"scenario": \n', "line 1"),
+    ("cut gzip", gzip.compress(b"x" * 5000)[:-20], "x.jsonl"),
+    ("empty", b"", "nothing to compare"),
 )
 def test_main_says_what_it_cannot_read(
     content: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

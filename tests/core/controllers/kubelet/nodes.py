@@ -7,17 +7,17 @@ from typing import Any
 
 from scheduler_core.api.manifests import KINDS, decode
 from scheduler_core.apiserver.answers import Outcome
-from scheduler_core.apiserver.memory import MemoryStore
 from scheduler_core.apiserver.requests import Create, Delete, ObjectKey, Patch, PatchType, Request
-from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
 from scheduler_core.model.changes import Change, ObjectPut
+from tests.builders import written
+from tests.core.apiserver.asking import empty_server
 
 SECOND = 1_000_000
 NOW = int(datetime(2030, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 ROOM = {"cpu": "4", "memory": "10Gi", "pods": "10"}
-PRIORITY_CLASS = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+SMALL_ROOM = {"cpu": "8", "memory": "1Gi", "ephemeral-storage": "100Gi", "pods": "20"}
 CRITICAL = {"priorityClassName": "system-cluster-critical"}
 Manifest = dict[str, Any]
 
@@ -26,15 +26,14 @@ class Nodes:
     """Objects, and the kubelets that follow them; `now` moves with `run_for`."""
 
     def __init__(self, *names: str, room: dict[str, str] | None = None) -> None:
-        numbers = iter(range(1, 10**6))
-        self.store = MemoryStore()
-        self.server = ApiServer(self.store, lambda: f"00000000-0000-0000-0000-{next(numbers):012d}")
+        self.server = empty_server()
+        self.store = self.server.store
         self.now = NOW
         self.writes = 0
         self._read = 0
         self._stored: list[Change] = []
         self.restart()
-        self.ask(Create({**PRIORITY_CLASS, "metadata": {"name": "high"}, "value": 10}))
+        self.ask(Create(written("PriorityClass", "high", value=10)))
         for name in names or ("n1",):
             self.node(name, room or ROOM)
 
@@ -51,20 +50,18 @@ class Nodes:
 
     def node(self, name: str, room: dict[str, str], **metadata: Any) -> None:
         status = {"capacity": room, "allocatable": room}
-        self.ask(Create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, **metadata}, "status": status}))
+        self.ask(Create(written("Node", name, metadata=metadata, status=status)))
 
     def pod(self, name: str = "p", *, on: str = "n1", requests: dict[str, str] | None = None, **given: Any) -> None:
         """Create a pod on the node; `given` are annotations, labels, finalizers and members of the spec."""
-        metadata: Manifest = {"name": name, "namespace": "default"}
-        for member in ("annotations", "labels", "finalizers"):
-            if member in given:
-                metadata[member] = given.pop(member)
+        members = ("annotations", "labels", "finalizers")
+        metadata = {member: given.pop(member) for member in members if member in given}
         container: Manifest = {"name": "main", "image": "main:1"}
         limits = given.pop("limits", None)
         resources = {"requests": requests, "limits": limits}
         container["resources"] = {key: value for key, value in resources.items() if value}
         spec = {"nodeName": on, "containers": [container], **given}
-        self.ask(Create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
+        self.ask(Create(written("Pod", name, metadata=metadata, spec=spec)))
         self.turn()
 
     def delete(self, name: str = "p", grace: int | None = None) -> None:
@@ -75,9 +72,16 @@ class Nodes:
         self.ask(Patch(ObjectKey("Node", "", name), body, PatchType.STRATEGIC, subresource))
         self.turn()
 
+    def annotate(self, annotations: dict[str, str | None], name: str = "n1") -> None:
+        """Annotate the node; the prefix of our own annotations goes without saying."""
+        own = {f"kschedweb.io/{key}": value for key, value in annotations.items()}
+        self.patch_node({"metadata": {"annotations": own}}, name)
+
+    def configure(self, text: str, name: str = "n1") -> None:
+        self.annotate({"kubelet-config": text}, name)
+
     def agent(self, state: str, name: str = "n1", since: str = "2030-01-01T00:00:00Z") -> None:
-        annotations = {"kschedweb.io/kubelet": state, "kschedweb.io/kubelet-since": since}
-        self.patch_node({"metadata": {"annotations": annotations}}, name)
+        self.annotate({"kubelet": state, "kubelet-since": since}, name)
 
     def note(self, text: str) -> None:
         """Write how the kubelet was that is back, as if nobody had been there since."""
@@ -124,6 +128,10 @@ class Nodes:
 
     def condition(self, kind: str, pod: str = "p") -> Any:
         return next((one for one in self.status(pod).get("conditions", ()) if one["type"] == kind), None)
+
+    def node_condition(self, kind: str, name: str = "n1") -> Any:
+        conditions = self.get(name, "Node")["status"].get("conditions", ())
+        return next((one for one in conditions if one["type"] == kind), {"status": "absent"})
 
     def events(self) -> list[tuple[str, str]]:
         found = self.store.list("Event")

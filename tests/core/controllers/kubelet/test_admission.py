@@ -25,8 +25,7 @@ def rejected(nodes: Nodes, name: str = "p") -> tuple[str, str]:
     ("storage the node does not have", {"ephemeral-storage": "1Gi"}, "OutOfephemeral-storage",
      "Node didn't have enough resource: ephemeral-storage, requested: 1073741824, used: 0, capacity: 0"),
 )  # fmt: skip
-def test_pod_is_out_of_a_resource(requests: dict[str, str], reason: str, message: str) -> None:
-    nodes = Nodes()
+def test_pod_is_out_of_a_resource(nodes: Nodes, requests: dict[str, str], reason: str, message: str) -> None:
     nodes.pod("first", requests={"cpu": "3500m", "memory": "1Gi"})
     nodes.pod(requests=requests)
     assert rejected(nodes) == (reason, f"Pod was rejected: {message}")
@@ -35,8 +34,7 @@ def test_pod_is_out_of_a_resource(requests: dict[str, str], reason: str, message
     assert (nodes.phase("first"), nodes.phase()) == ("Running", "Failed")
 
 
-def test_pod_that_fits_exactly_starts_and_what_ended_leaves_its_room() -> None:
-    nodes = Nodes()
+def test_pod_that_fits_exactly_starts_and_what_ended_leaves_its_room(nodes: Nodes) -> None:
     nodes.pod("first", requests={"cpu": "4"}, annotations={"kschedweb.io/run-seconds": "5"}, restartPolicy="Never")
     nodes.pod("early", requests={"cpu": "1m"})
     nodes.run_for(10)
@@ -63,16 +61,14 @@ def test_pod_beyond_the_number_of_pods_is_rejected() -> None:
      {"containers": [{"name": "c", "image": "c", "ports": [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]}]},
      "NodePorts", "node(s) didn't have free ports for the requested pod ports"),
 )  # fmt: skip
-def test_pod_fails_a_predicate(spec: dict[str, Any], reason: str, text: str) -> None:
-    nodes = Nodes()
+def test_pod_fails_a_predicate(nodes: Nodes, spec: dict[str, Any], reason: str, text: str) -> None:
     ports = [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
     nodes.pod("first", containers=[{"name": "c", "image": "c", "ports": ports}])
     nodes.pod(**spec)
     assert rejected(nodes) == (reason, f"Pod was rejected: Predicate {reason} failed: {text}")
 
 
-def test_untolerated_no_execute_taint_rejects_and_no_schedule_does_not() -> None:
-    nodes = Nodes()
+def test_untolerated_no_execute_taint_rejects_and_no_schedule_does_not(nodes: Nodes) -> None:
     nodes.patch_node({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}})
     nodes.pod("early")
     nodes.patch_node({"spec": {"taints": [{"key": "b", "effect": "NoExecute"}]}})
@@ -84,8 +80,7 @@ def test_untolerated_no_execute_taint_rejects_and_no_schedule_does_not() -> None
     assert [nodes.phase(name) for name in ("early", "tolerant")] == ["Running", "Running"]
 
 
-def test_extended_resource_the_node_does_not_have_is_not_asked_for() -> None:
-    nodes = Nodes()
+def test_extended_resource_the_node_does_not_have_is_not_asked_for(nodes: Nodes) -> None:
     nodes.pod(requests={"example.com/gpu": "1"}, limits={"example.com/gpu": "1"})
     nodes.run_for(2)
     assert nodes.phase() == "Running"
@@ -112,8 +107,7 @@ def test_critical_pod_ends_the_best_effort_pods_first() -> None:
     assert target["message"] == "Pod was preempted by Kubelet to accommodate a critical pod."
 
 
-def test_critical_pod_takes_the_pod_nearest_to_what_it_needs() -> None:
-    nodes = Nodes()
+def test_critical_pod_takes_the_pod_nearest_to_what_it_needs(nodes: Nodes) -> None:
     for name, cpu in (("small", "500m"), ("right", "1500m"), ("large", "2")):
         nodes.pod(name, requests={"cpu": cpu})
     nodes.run_for(2)
@@ -123,8 +117,7 @@ def test_critical_pod_takes_the_pod_nearest_to_what_it_needs() -> None:
     assert phases == {"small": "Running", "right": "Failed", "large": "Running", "critical": "Running"}
 
 
-def test_critical_pod_that_nobody_can_make_room_for_fails_and_nobody_ends() -> None:
-    nodes = Nodes()
+def test_critical_pod_that_nobody_can_make_room_for_fails_and_nobody_ends(nodes: Nodes) -> None:
     nodes.pod("small", requests={"cpu": "500m"})
     nodes.run_for(2)
     nodes.pod("critical", requests={"cpu": "5"}, **CRITICAL)
@@ -132,8 +125,7 @@ def test_critical_pod_that_nobody_can_make_room_for_fails_and_nobody_ends() -> N
     assert nodes.phase("small") == "Running"
 
 
-def test_running_pods_of_an_overfull_node_stay_when_a_new_controller_sees_them() -> None:
-    nodes = Nodes()
+def test_running_pods_of_an_overfull_node_stay_when_a_new_controller_sees_them(nodes: Nodes) -> None:
     nodes.pod("a", requests={"cpu": "2"})
     nodes.pod("b", requests={"cpu": "2"})
     nodes.run_for(2)

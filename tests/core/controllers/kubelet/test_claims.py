@@ -7,29 +7,21 @@ from typing import Any
 import pytest
 
 from scheduler_core.apiserver.requests import ObjectKey, Patch
-from scheduler_core.build import build
 from scheduler_core.controllers.controller import ClusterOptions
 from scheduler_core.controllers.kubelet.kubelet import Kubelet
-from scheduler_core.controllers.resource_claims import ResourceClaimController
-from scheduler_core.ports import SeededDraws
-from scheduler_core.sim.world import World
 from tests.builders import make_node
-from tests.core.controllers.test_resource_claims import ALLOCATION, START, Cluster, claim, pod, template
+from tests.core.controllers.test_resource_claims import ALLOCATION, Cluster, claim, pod, template
 
 
 class Placed(Cluster):
     """A cluster with a node, its kubelet and the claim controller."""
 
     def __init__(self) -> None:
-        options = ClusterOptions()
-        self.controller = ResourceClaimController(options)
-        self.world = World(build(draws=SeededDraws(1)), [Kubelet(options), self.controller], now=START)
-        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+        super().__init__(Kubelet(ClusterOptions()))
         self.create({**make_node("n1").manifest(), "metadata": {"name": "n1"}})
 
     def allocate(self, claim: str, *pods: str) -> None:
-        key = ObjectKey("ResourceClaim", "default", claim)
-        self.request(Patch(key, {"status": {"allocation": ALLOCATION}}, subresource="status"))
+        self.report(claim, allocation=ALLOCATION)
 
     def phase(self, name: str) -> str:
         return str(self.pod(name)["status"]["phase"])

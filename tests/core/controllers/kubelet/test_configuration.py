@@ -68,15 +68,6 @@ def test_own_configuration_goes_before_that_of_all_nodes_field_by_field() -> Non
     assert config.transition_us == 30_000_000
 
 
-def test_minimum_reclaim_is_added_to_the_threshold() -> None:
-    own = """
-evictionHard: {memory.available: 500Mi, nodefs.available: 1Gi, imagefs.available: 100Gi}
-evictionMinimumReclaim: {memory.available: 0Mi, nodefs.available: 500Mi, imagefs.available: 2Gi}
-"""
-    wanted = {one.signal: str(one.quantity(10 * GI, with_reclaim=True)) for one in read_config(own).thresholds}
-    assert wanted == {"memory.available": "500Mi", "nodefs.available": "1524Mi", "imagefs.available": "102Gi"}
-
-
 def test_percentages_are_of_the_capacity_in_the_width_of_upstream() -> None:
     (threshold,) = read_config("evictionHard: {memory.available: 10%}").thresholds
     assert threshold.quantity(100 * GI).value() == int(100 * GI * 0.10000000149011612)

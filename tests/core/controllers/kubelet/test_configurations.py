@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scheduler_core.apiserver.requests import Create
-from tests.core.controllers.kubelet.nodes import Nodes
-
-ROOM = {"cpu": "8", "memory": "1Gi", "ephemeral-storage": "100Gi", "pods": "20"}
-
-
-def config(text: str) -> dict[str, Any]:
-    return {"metadata": {"annotations": {"kschedweb.io/kubelet-config": text}}}
+from tests.builders import written
+from tests.core.controllers.kubelet.nodes import SMALL_ROOM, Nodes
 
 
 def test_allocatable_follows_the_configuration() -> None:
-    nodes = Nodes(room={**ROOM, "memory": "10Gi", "cpu": "4"})
-    nodes.patch_node(
-        config(
-            "evictionHard: {memory.available: 500Mi, nodefs.available: 10%}\n"
-            "systemReserved: {memory: 1.5Gi, cpu: 500m}\nkubeReserved: {cpu: 250m}"
-        )
+    nodes = Nodes(room={**SMALL_ROOM, "memory": "10Gi", "cpu": "4"})
+    nodes.configure(
+        "evictionHard: {memory.available: 500Mi, nodefs.available: 10%}\n"
+        "systemReserved: {memory: 1.5Gi, cpu: 500m}\nkubeReserved: {cpu: 250m}"
     )
     allocatable = nodes.get("n1", "Node")["status"]["allocatable"]
     assert (allocatable["memory"], allocatable["cpu"], allocatable["pods"]) == ("8204Mi", "3250m", "20")
@@ -30,16 +21,11 @@ def test_allocatable_follows_the_configuration() -> None:
 
 
 def test_configuration_of_all_nodes_and_one_that_cannot_be_read() -> None:
-    nodes = Nodes("n1", "n2", room={**ROOM, "memory": "10Gi"})
-    config_map = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "kubelet-config", "namespace": "kube-system"},
-        "data": {"kubelet": "kind: KubeletConfiguration\nevictionHard: {memory.available: 1Gi}"},
-    }
-    nodes.ask(Create(config_map))
+    nodes = Nodes("n1", "n2", room={**SMALL_ROOM, "memory": "10Gi"})
+    data = {"kubelet": "kind: KubeletConfiguration\nevictionHard: {memory.available: 1Gi}"}
+    nodes.ask(Create(written("ConfigMap", "kubelet-config", namespace="kube-system", data=data)))
     nodes.turn()
     assert {nodes.get(name, "Node")["status"]["allocatable"]["memory"] for name in ("n1", "n2")} == {"9Gi"}
-    nodes.patch_node(config("evictionHard: {memory: 1Gi}"), "n2")
+    nodes.configure("evictionHard: {memory: 1Gi}", "n2")
     (event,) = nodes.events()
     assert event[0] == "InvalidKubeletConfiguration" and "unsupported eviction signal memory" in event[1]

@@ -13,8 +13,7 @@ RUN = "kschedweb.io/run-seconds"
 MEMORY = "kschedweb.io/usage-memory"
 
 
-def test_crashing_container_waits_longer_each_time() -> None:
-    nodes = Nodes()
+def test_crashing_container_waits_longer_each_time(nodes: Nodes) -> None:
     nodes.pod(annotations={EXIT: "1", RUN: "5"})
     starts = []
     count = -1
@@ -29,8 +28,7 @@ def test_crashing_container_waits_longer_each_time() -> None:
     assert nodes.phase() == "Running"
 
 
-def test_status_between_two_runs_is_the_one_of_upstream() -> None:
-    nodes = Nodes()
+def test_status_between_two_runs_is_the_one_of_upstream(nodes: Nodes) -> None:
     nodes.pod(annotations={EXIT: "3", RUN: "5"})
     nodes.run_for(12)
     told = nodes.container()
@@ -53,8 +51,7 @@ def test_status_between_two_runs_is_the_one_of_upstream() -> None:
     assert nodes.events() == [event]
 
 
-def test_wait_begins_anew_after_ten_minutes_of_running() -> None:
-    nodes = Nodes()
+def test_wait_begins_anew_after_ten_minutes_of_running(nodes: Nodes) -> None:
     nodes.pod(annotations={EXIT: "1", RUN: "1,1,1,700,1,60"})
     nodes.run_for(1 + 1 + 1 + 10 + 1 + 20 + 700 + 0.5)
     told = nodes.container()
@@ -79,12 +76,10 @@ def test_restart_policy_decides_how_the_pod_ends(policy: str, codes: str, phase:
     assert (nodes.phase(), nodes.container()["restartCount"]) == (phase, restarts)
 
 
-def test_pod_whose_containers_end_differently_fails() -> None:
-    nodes = Nodes()
+def test_pod_whose_containers_end_differently_fails(nodes: Nodes) -> None:
     containers = [{"name": "a", "image": "a"}, {"name": "b", "image": "b"}]
-    nodes.pod(
-        containers=containers, restartPolicy="Never", annotations={f"{RUN}.a": "2", f"{RUN}.b": "5", f"{EXIT}.b": "7"}
-    )
+    annotations = {f"{RUN}.a": "2", f"{RUN}.b": "5", f"{EXIT}.b": "7"}
+    nodes.pod(containers=containers, restartPolicy="Never", annotations=annotations)
     nodes.run_for(4)
     assert (nodes.phase(), nodes.condition("Ready")["message"]) == ("Running", "containers with unready status: [a]")
     nodes.run_for(4)
@@ -93,8 +88,7 @@ def test_pod_whose_containers_end_differently_fails() -> None:
     assert codes == [0, 7]
 
 
-def test_run_seconds_alone_complete_the_pod_whatever_its_policy() -> None:
-    nodes = Nodes()
+def test_run_seconds_alone_complete_the_pod_whatever_its_policy(nodes: Nodes) -> None:
     nodes.pod(annotations={RUN: "5", f"{EXIT}.other": "1"}, restartPolicy="Always")
     nodes.run_for(7)
     assert nodes.phase() == "Succeeded"
@@ -107,8 +101,7 @@ INITS: list[dict[str, Any]] = [
 ]
 
 
-def test_init_containers_run_one_after_the_other_and_sidecars_stay() -> None:
-    nodes = Nodes()
+def test_init_containers_run_one_after_the_other_and_sidecars_stay(nodes: Nodes) -> None:
     nodes.pod(initContainers=INITS, annotations={f"{RUN}.first": "10", f"{RUN}.second": "5", f"{RUN}.main": "20"})
     nodes.run_for(2)
     assert nodes.phase() == "Pending"
@@ -127,8 +120,7 @@ def test_init_containers_run_one_after_the_other_and_sidecars_stay() -> None:
     assert nodes.container("main")["state"] == {"running": {"startedAt": "2030-01-01T00:00:16Z"}}
 
 
-def test_sidecar_ends_with_the_containers_of_a_job() -> None:
-    nodes = Nodes()
+def test_sidecar_ends_with_the_containers_of_a_job(nodes: Nodes) -> None:
     nodes.pod(initContainers=INITS, restartPolicy="Never", annotations={f"{RUN}.main": "20"})
     nodes.run_for(20)
     assert nodes.phase() == "Running"
@@ -136,8 +128,7 @@ def test_sidecar_ends_with_the_containers_of_a_job() -> None:
     assert nodes.phase() == "Succeeded" and "terminated" in nodes.container("proxy")["state"]
 
 
-def test_sidecar_that_ends_is_restarted_even_in_a_pod_that_restarts_nothing() -> None:
-    nodes = Nodes()
+def test_sidecar_that_ends_is_restarted_even_in_a_pod_that_restarts_nothing(nodes: Nodes) -> None:
     nodes.pod(initContainers=INITS, restartPolicy="Never", annotations={f"{EXIT}.proxy": "1", f"{RUN}.proxy": "30"})
     nodes.run_for(35)
     assert nodes.phase() == "Running"
@@ -149,16 +140,14 @@ def test_sidecar_that_ends_is_restarted_even_in_a_pod_that_restarts_nothing() ->
     ("never", "Never", "Failed", 0),
     ("always", "Always", "Pending", 2),
 )
-def test_failing_init_container_holds_up_or_fails_the_pod(policy: str, phase: str, restarts: int) -> None:
-    nodes = Nodes()
+def test_failing_init_container_holds_up_or_fails_the_pod(nodes: Nodes, policy: str, phase: str, restarts: int) -> None:
     nodes.pod(initContainers=INITS[:1], restartPolicy=policy, annotations={f"{EXIT}.first": "1", f"{RUN}.first": "2"})
     nodes.run_for(20)
     assert (nodes.phase(), nodes.container("first")["restartCount"]) == (phase, restarts)
     assert nodes.container("main")["state"] == {"waiting": {"reason": "PodInitializing"}}
 
 
-def test_deadline_ends_the_pod_whatever_its_policy() -> None:
-    nodes = Nodes()
+def test_deadline_ends_the_pod_whatever_its_policy(nodes: Nodes) -> None:
     nodes.pod(activeDeadlineSeconds=30)
     nodes.run_for(30.5)
     assert nodes.phase() == "Running"
@@ -169,8 +158,7 @@ def test_deadline_ends_the_pod_whatever_its_policy() -> None:
     assert nodes.container()["state"]["terminated"]["exitCode"] == 143
 
 
-def test_container_above_its_memory_limit_is_killed_and_restarted() -> None:
-    nodes = Nodes()
+def test_container_above_its_memory_limit_is_killed_and_restarted(nodes: Nodes) -> None:
     nodes.pod(limits={"memory": "200Mi"}, annotations={MEMORY: "ramp(100Mi, 300Mi, 60s)"})
     nodes.run_for(30.9)
     assert nodes.container()["restartCount"] == 0
@@ -181,8 +169,7 @@ def test_container_above_its_memory_limit_is_killed_and_restarted() -> None:
     assert nodes.phase() == "Running"
 
 
-def test_memory_below_the_limit_kills_nothing() -> None:
-    nodes = Nodes()
+def test_memory_below_the_limit_kills_nothing(nodes: Nodes) -> None:
     nodes.pod(limits={"memory": "300Mi"}, annotations={MEMORY: "ramp(100Mi, 300Mi, 60s)"})
     nodes.run_for(1000)
     assert (nodes.phase(), nodes.container()["restartCount"]) == ("Running", 0)
@@ -204,17 +191,15 @@ def test_new_controller_goes_on_where_another_stopped() -> None:
             assert plain.status(name) == restarted.status(name)
 
 
-def test_nothing_is_written_while_nothing_happens() -> None:
-    nodes = Nodes()
+def test_nothing_is_written_while_nothing_happens(nodes: Nodes) -> None:
     nodes.pod(annotations={EXIT: "1", RUN: "1"})
     nodes.run_for(3600)
     # A write for each restart, each wait and each event of a wait.
     assert nodes.container()["restartCount"] < 20 and nodes.writes < 60
 
 
-def test_run_before_keeps_the_name_it_had() -> None:
-    nodes = Nodes()
-    nodes.pod(annotations={"kschedweb.io/run-seconds": "20", "kschedweb.io/exit-code": "1"})
+def test_run_before_keeps_the_name_it_had(nodes: Nodes) -> None:
+    nodes.pod(annotations={RUN: "20", EXIT: "1"})
     nodes.run_for(5)
     first = nodes.container()["containerID"]
     nodes.run_for(20)
@@ -222,20 +207,15 @@ def test_run_before_keeps_the_name_it_had() -> None:
     assert told["lastState"]["terminated"]["containerID"] == first != told["containerID"]
 
 
-def test_init_container_that_succeeded_is_ready() -> None:
-    nodes = Nodes()
-    nodes.pod(initContainers=[{"name": "first", "image": "i"}], annotations={"kschedweb.io/run-seconds.first": "5"})
+def test_init_container_that_succeeded_is_ready(nodes: Nodes) -> None:
+    nodes.pod(initContainers=INITS[:1], annotations={f"{RUN}.first": "5"})
     nodes.run_for(10)
     told = nodes.container("first")
     assert told["ready"] is True and told["state"]["terminated"]["exitCode"] == 0
 
 
-def test_gates_are_waited_for_by_pods_whose_containers_are_restarted() -> None:
-    nodes = Nodes()
-    nodes.pod(
-        readinessGates=[{"conditionType": "example.com/ok"}],
-        annotations={"kschedweb.io/run-seconds": "5", "kschedweb.io/exit-code": "1"},
-    )
+def test_gates_are_waited_for_by_pods_whose_containers_are_restarted(nodes: Nodes) -> None:
+    nodes.pod(readinessGates=[{"conditionType": "example.com/ok"}], annotations={RUN: "5", EXIT: "1"})
     nodes.run_for(8)
     assert nodes.container()["restartCount"] == 1
     ready = nodes.condition("Ready")

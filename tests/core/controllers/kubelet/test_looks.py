@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
 from scheduler_core.controllers.kubelet.usage import parse_usage
-from tests.core.controllers.kubelet.nodes import CRITICAL, SECOND, Nodes
+from tests.core.controllers.kubelet.nodes import CRITICAL, SECOND, SMALL_ROOM, Nodes
 
 MEMORY = "kschedweb.io/usage-memory"
 STORAGE = "kschedweb.io/usage-ephemeral-storage"
-ROOM = {"cpu": "8", "memory": "1Gi", "ephemeral-storage": "100Gi", "pods": "20"}
-
-
-def config(text: str) -> dict[str, Any]:
-    return {"metadata": {"annotations": {"kschedweb.io/kubelet-config": text}}}
-
-
-def memory_pressure(nodes: Nodes) -> bool:
-    conditions = nodes.get("n1", "Node")["status"].get("conditions", ())
-    return any(one["type"] == "MemoryPressure" and one["status"] == "True" for one in conditions)
 
 
 def test_kernels_notice_of_memory_is_heeded_before_the_next_look() -> None:
-    nodes = Nodes(room=ROOM)
-    nodes.patch_node(config("kernelMemcgNotification: true"))
+    nodes = Nodes(room=SMALL_ROOM)
+    nodes.configure("kernelMemcgNotification: true")
     nodes.pod(annotations={MEMORY: "trace(0s=0, 21s=1000Mi)"})
     nodes.run_for(24)
     assert nodes.phase() == "Failed"
 
 
 def test_calm_node_is_never_looked_at() -> None:
-    nodes = Nodes(room=ROOM)
+    nodes = Nodes(room=SMALL_ROOM)
     nodes.pod(annotations={MEMORY: "sine(200Mi, 100Mi, 60s)"})
     nodes.pod("steady", annotations={MEMORY: "200Mi", STORAGE: "ramp(0, 50Gi, 1h)"})
     nodes.run_for(2)
@@ -41,7 +30,7 @@ def test_calm_node_is_never_looked_at() -> None:
 
 
 def test_node_that_may_come_under_pressure_is_looked_at_when_it_may() -> None:
-    nodes = Nodes(room=ROOM)
+    nodes = Nodes(room=SMALL_ROOM)
     nodes.pod(annotations={MEMORY: "ramp(0, 1Gi, 10h)"})
     nodes.run_for(2)
     due = nodes.kubelet.next_due()
@@ -53,8 +42,8 @@ def test_node_that_may_come_under_pressure_is_looked_at_when_it_may() -> None:
 def test_looks_miss_nothing_that_looking_every_ten_seconds_would_see(seed: int) -> None:
     """Random usages: what is reported is as if somebody had looked at each multiple of ten seconds."""
     draw = random.Random(seed)
-    nodes = Nodes(room=ROOM)
-    nodes.patch_node(config("evictionPressureTransitionPeriod: 20s"))
+    nodes = Nodes(room=SMALL_ROOM)
+    nodes.configure("evictionPressureTransitionPeriod: 20s")
     usages = []
     for number in range(3):
         text = draw.choice(
@@ -76,5 +65,5 @@ def test_looks_miss_nothing_that_looking_every_ten_seconds_would_see(seed: int) 
         if 1024**3 - used < 100 * 1024**2:
             last_met = nodes.now
         expected = last_met is not None and nodes.now - last_met < 20 * SECOND
-        assert (memory_pressure(nodes)) == expected
+        assert (nodes.node_condition("MemoryPressure")["status"] == "True") == expected
         nodes.run_for(10)

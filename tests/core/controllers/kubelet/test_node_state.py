@@ -11,8 +11,7 @@ RUN = "kschedweb.io/run-seconds"
 
 
 @pytest.mark.parametrize("state", ["stopped", "partitioned", "off"])
-def test_silent_kubelet_reports_nothing(state: str) -> None:
-    nodes = Nodes()
+def test_silent_kubelet_reports_nothing(nodes: Nodes, state: str) -> None:
     nodes.pod("done", annotations={RUN: "30"})
     nodes.pod("deleted")
     nodes.run_for(5)
@@ -26,8 +25,7 @@ def test_silent_kubelet_reports_nothing(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["stopped", "partitioned"])
-def test_kubelet_that_comes_back_catches_up(state: str) -> None:
-    nodes = Nodes()
+def test_kubelet_that_comes_back_catches_up(nodes: Nodes, state: str) -> None:
     nodes.pod("done", annotations={RUN: "30"})
     nodes.pod("deleted", annotations={"kschedweb.io/stop-seconds": "10"})
     nodes.pod("kept")
@@ -47,8 +45,7 @@ def test_kubelet_that_comes_back_catches_up(state: str) -> None:
     assert not nodes.exists("deleted")
 
 
-def test_machine_that_was_off_starts_its_containers_anew() -> None:
-    nodes = Nodes()
+def test_machine_that_was_off_starts_its_containers_anew(nodes: Nodes) -> None:
     nodes.pod("always")
     nodes.pod("never", restartPolicy="Never")
     nodes.pod("deleted")
@@ -70,9 +67,8 @@ def test_machine_that_was_off_starts_its_containers_anew() -> None:
 
 
 @pytest.mark.parametrize("pods_first", [False, True], ids=["nodes first", "pods first"])
-def test_machine_that_was_off_is_noticed_by_a_new_kubelet(pods_first: bool) -> None:
+def test_machine_that_was_off_is_noticed_by_a_new_kubelet(nodes: Nodes, pods_first: bool) -> None:
     """Nobody was there when it came back: what has to be known is in the objects."""
-    nodes = Nodes()
     nodes.pod("always")
     nodes.pod("never", restartPolicy="Never")
     nodes.pod("stopping", annotations={"kschedweb.io/stop-seconds": "20"})
@@ -96,8 +92,7 @@ def test_machine_that_was_off_is_noticed_by_a_new_kubelet(pods_first: bool) -> N
     assert nodes.container(pod="always")["restartCount"] == 1
 
 
-def test_kubelet_that_stood_still_is_told_of_deletions_when_it_is_back() -> None:
-    nodes = Nodes()
+def test_kubelet_that_stood_still_is_told_of_deletions_when_it_is_back(nodes: Nodes) -> None:
     nodes.pod(annotations={"kschedweb.io/stop-seconds": "20"})
     nodes.run_for(5)
     nodes.note("stopped 2030-01-01T00:00:05Z")
@@ -110,8 +105,7 @@ def test_kubelet_that_stood_still_is_told_of_deletions_when_it_is_back() -> None
     assert not nodes.exists("p")
 
 
-def test_crashing_container_is_restarted_when_the_kubelet_is_back() -> None:
-    nodes = Nodes()
+def test_crashing_container_is_restarted_when_the_kubelet_is_back(nodes: Nodes) -> None:
     nodes.pod(annotations={RUN: "20", "kschedweb.io/exit-code": "1"})
     nodes.run_for(5)
     nodes.agent("stopped")
@@ -122,8 +116,7 @@ def test_crashing_container_is_restarted_when_the_kubelet_is_back() -> None:
     assert told["state"]["running"]["startedAt"] == "2030-01-01T00:05:05Z"
 
 
-def test_node_that_is_gone_reports_nothing() -> None:
-    nodes = Nodes()
+def test_node_that_is_gone_reports_nothing(nodes: Nodes) -> None:
     nodes.pod(annotations={RUN: "30"})
     nodes.run_for(5)
     nodes.ask(Delete(ObjectKey("Node", "", "n1"), 0))

@@ -20,15 +20,14 @@ OTHER = MANIFEST.replace("name: proxy, namespace: kube-system", "name: logger")
 
 
 def annotate(nodes: Nodes, text: str | None, name: str = "n1") -> None:
-    nodes.patch_node({"metadata": {"annotations": {"kschedweb.io/static-pods": text}}}, name)
+    nodes.annotate({"static-pods": text}, name)
 
 
 def mirror(nodes: Nodes, name: str = "proxy-n1", namespace: str = "kube-system") -> Any:
     return nodes.store.get(ObjectKey("Pod", namespace, name))
 
 
-def test_mirror_is_as_upstream_makes_it() -> None:
-    nodes = Nodes()
+def test_mirror_is_as_upstream_makes_it(nodes: Nodes) -> None:
     annotate(nodes, MANIFEST)
     nodes.run_for(2)
     found = mirror(nodes)
@@ -46,8 +45,7 @@ def test_mirror_is_as_upstream_makes_it() -> None:
     assert (spec["nodeName"], spec["priority"], found["status"]["phase"]) == ("n1", 2_000_001_000, "Running")
 
 
-def test_mirror_that_is_deleted_comes_back_and_its_containers_ran_on() -> None:
-    nodes = Nodes()
+def test_mirror_that_is_deleted_comes_back_and_its_containers_ran_on(nodes: Nodes) -> None:
     annotate(nodes, MANIFEST)
     nodes.run_for(60)
     before = mirror(nodes)
@@ -61,8 +59,7 @@ def test_mirror_that_is_deleted_comes_back_and_its_containers_ran_on() -> None:
     assert (told["restartCount"], told["state"]) == (0, before["status"]["containerStatuses"][0]["state"])
 
 
-def test_mirror_that_is_deleted_by_force_comes_back_too() -> None:
-    nodes = Nodes()
+def test_mirror_that_is_deleted_by_force_comes_back_too(nodes: Nodes) -> None:
     annotate(nodes, MANIFEST)
     nodes.run_for(2)
     uid = mirror(nodes)["metadata"]["uid"]
@@ -71,8 +68,7 @@ def test_mirror_that_is_deleted_by_force_comes_back_too() -> None:
     assert mirror(nodes)["metadata"]["uid"] != uid
 
 
-def test_changed_manifest_replaces_its_mirror_and_starts_anew() -> None:
-    nodes = Nodes()
+def test_changed_manifest_replaces_its_mirror_and_starts_anew(nodes: Nodes) -> None:
     annotate(nodes, MANIFEST)
     nodes.run_for(10)
     annotate(nodes, MANIFEST.replace("proxy:1", "proxy:2"))
@@ -82,8 +78,7 @@ def test_changed_manifest_replaces_its_mirror_and_starts_anew() -> None:
     assert found["status"]["startTime"] == "2030-01-01T00:00:11Z"
 
 
-def test_manifest_that_goes_takes_its_mirror_along() -> None:
-    nodes = Nodes()
+def test_manifest_that_goes_takes_its_mirror_along(nodes: Nodes) -> None:
     annotate(nodes, f"{MANIFEST}---{OTHER}")
     nodes.run_for(2)
     assert mirror(nodes) and mirror(nodes, "logger-n1", "default")
@@ -95,8 +90,7 @@ def test_manifest_that_goes_takes_its_mirror_along() -> None:
     assert mirror(nodes, "logger-n1", "default") is None
 
 
-def test_new_controller_neither_repeats_nor_forgets() -> None:
-    nodes = Nodes()
+def test_new_controller_neither_repeats_nor_forgets(nodes: Nodes) -> None:
     annotate(nodes, MANIFEST)
     nodes.run_for(2)
     uid = mirror(nodes)["metadata"]["uid"]
@@ -108,8 +102,7 @@ def test_new_controller_neither_repeats_nor_forgets() -> None:
     assert mirror(nodes)
 
 
-def test_mirrors_of_other_kubelets_are_left_alone() -> None:
-    nodes = Nodes()
+def test_mirrors_of_other_kubelets_are_left_alone(nodes: Nodes) -> None:
     nodes.pod("etcd-n1", annotations={"kubernetes.io/config.mirror": "x", "kubernetes.io/config.source": "file"})
     annotate(nodes, MANIFEST)
     nodes.run_for(2)
@@ -119,8 +112,7 @@ def test_mirrors_of_other_kubelets_are_left_alone() -> None:
     assert not nodes.exists("etcd-n1")
 
 
-def test_silent_kubelet_makes_no_mirrors() -> None:
-    nodes = Nodes()
+def test_silent_kubelet_makes_no_mirrors(nodes: Nodes) -> None:
     nodes.agent("stopped")
     annotate(nodes, MANIFEST)
     nodes.run_for(60)
@@ -148,8 +140,7 @@ def test_static_pod_is_taken_on_a_full_node_under_a_taint() -> None:
     ("no spec", "{kind: Pod, metadata: {name: a}}", "[0]: spec: is required"),
     ("twice", f"{MANIFEST}---{MANIFEST}", "[1]: metadata.name: there are two static pods proxy"),
 )
-def test_annotation_that_cannot_be_read_is_told_of(text: str, problem: str) -> None:
-    nodes = Nodes()
+def test_annotation_that_cannot_be_read_is_told_of(nodes: Nodes, text: str, problem: str) -> None:
     annotate(nodes, text)
     ((reason, message),) = nodes.events()
     assert reason == "InvalidStaticPod" and problem in message and message.startswith("kschedweb.io/static-pods")

@@ -19,8 +19,7 @@ def end(nodes: Nodes, phase: str) -> None:
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 @pytest.mark.parametrize("is_new", [False, True], ids=["same kubelet", "new kubelet"])
-def test_pod_that_ended_while_it_was_being_deleted_goes(phase: str, is_new: bool) -> None:
-    nodes = Nodes()
+def test_pod_that_ended_while_it_was_being_deleted_goes(nodes: Nodes, phase: str, is_new: bool) -> None:
     nodes.pod(annotations=STOP)
     nodes.run_for(5)
     nodes.delete("p", 30)
@@ -34,8 +33,7 @@ def test_pod_that_ended_while_it_was_being_deleted_goes(phase: str, is_new: bool
     assert not nodes.exists("p")
 
 
-def test_pod_that_ended_before_it_ran_goes() -> None:
-    nodes = Nodes()
+def test_pod_that_ended_before_it_ran_goes(nodes: Nodes) -> None:
     nodes.agent("stopped")
     nodes.pod()
     nodes.delete("p", 30)
@@ -47,8 +45,7 @@ def test_pod_that_ended_before_it_ran_goes() -> None:
     assert not nodes.exists("p")
 
 
-def test_end_that_a_client_wrote_stays_for_whoever_holds_on_to_the_pod() -> None:
-    nodes = Nodes()
+def test_end_that_a_client_wrote_stays_for_whoever_holds_on_to_the_pod(nodes: Nodes) -> None:
     nodes.pod(annotations=STOP, finalizers=HELD)
     nodes.run_for(5)
     nodes.delete("p", 30)
@@ -65,8 +62,7 @@ def test_end_that_a_client_wrote_stays_for_whoever_holds_on_to_the_pod() -> None
     assert not nodes.exists("p")
 
 
-def test_room_is_taken_until_the_containers_have_stopped() -> None:
-    nodes = Nodes()
+def test_room_is_taken_until_the_containers_have_stopped(nodes: Nodes) -> None:
     nodes.pod(annotations=STOP, requests={"cpu": "3"})
     nodes.run_for(5)
     nodes.delete("p", 30)

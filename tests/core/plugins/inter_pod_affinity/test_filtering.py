@@ -18,7 +18,7 @@ from scheduler_core.plugins.inter_pod_affinity.filtering import (
 )
 from tests.builders import PodBuilder, make, make_node, make_pod
 from tests.cases import cases
-from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
+from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter, states_of
 
 OK = SUCCESS
 NOT_NEAR = Status.unresolvable(REASON_AFFINITY)
@@ -174,12 +174,7 @@ def test_pods_more_or_less_change_the_domains_of_their_node(
     pod: PodBuilder, infos: list[NodeInfo], removed: list[str], added: list[PodBuilder], want: Status
 ) -> None:
     plugin, incoming, first = make_plugin("InterPodAffinity", infos=infos), pod.build(), infos[0]
-    for by_table in (False, True):
-        state = CycleState()
-        if by_table:
-            plugin.pre_filter_table(state, incoming, make_table(infos))
-        else:
-            plugin.pre_filter(state, incoming, infos)
+    for state in states_of(plugin, incoming, infos):
         before, what_if = plugin.filter(state, incoming, first), state.clone()
         for info in first.pods:
             if info.pod.name in removed:
@@ -196,10 +191,7 @@ def test_pairs_count_the_same_in_both_forms() -> None:
     minding = make_pod("e").pod_affinity(HOSTNAME, WEB, anti=True)
     infos = cluster(a1=web("w"), a2=web("v"), b1=minding)
     plugin = make_plugin("InterPodAffinity", infos=infos)
-    by_nodes, by_rows = CycleState(), CycleState()
-    plugin.pre_filter(by_nodes, pod, infos)
-    plugin.pre_filter_table(by_rows, pod, make_table(infos))
-    for state in (by_nodes, by_rows):
+    for state in states_of(plugin, pod, infos):
         counted = state.read(PreFilterState)
         assert [counted.affinity[ZONE].of(zone) for zone in "ab"] == [4, 0]
         assert [counted.anti[HOSTNAME].of(name) for name in ("a1", "a2", "b1")] == [1, 1, 0]

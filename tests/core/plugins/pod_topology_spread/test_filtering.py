@@ -16,7 +16,7 @@ from scheduler_core.plugins.pod_topology_spread.filtering import (
 )
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.cases import cases
-from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter
+from tests.core.plugins.support import make_info, make_plugin, make_table, run_filter, states_of
 
 WEB = {"app": "web"}
 OK, SKEW, NO_LABEL = SUCCESS, Status.unschedulable(REASON_SKEW), Status.unresolvable(REASON_NO_LABEL)
@@ -94,12 +94,7 @@ def test_a_pod_more_or_less_changes_the_domain_of_its_node(
     """Two pods in zone a, on a tainted node, none in zone b."""
     tainted = make_info(make_node("a1").zone("a").taint("k"), web("1"), web("2"))
     infos, plugin, incoming = [tainted, *nodes(b1=0)], make_plugin("PodTopologySpread"), pod.build()
-    for by_table in (False, True):
-        state = CycleState()
-        if by_table:
-            plugin.pre_filter_table(state, incoming, make_table(infos))
-        else:
-            plugin.pre_filter(state, incoming, infos)
+    for state in states_of(plugin, incoming, infos):
         before, what_if = plugin.filter(state, incoming, tainted), state.clone()
         change = plugin.add_pod if amount > 0 else plugin.remove_pod
         assert change(what_if, incoming, PodInfo.of(changed.build()), tainted) == SUCCESS
@@ -109,17 +104,9 @@ def test_a_pod_more_or_less_changes_the_domain_of_its_node(
 
 def test_smallest_domain_follows_the_changes() -> None:
     """Zone b loses its only pod and is the emptiest from then on."""
-    infos, plugin, pod = (
-        nodes(a1=2, b1=1),
-        make_plugin("PodTopologySpread"),
-        web().spread(ZONE, WEB, max_skew=2).build(),
-    )
-    for by_table in (False, True):
-        state = CycleState()
-        if by_table:
-            plugin.pre_filter_table(state, pod, make_table(infos))
-        else:
-            plugin.pre_filter(state, pod, infos)
+    infos, pod = nodes(a1=2, b1=1), web().spread(ZONE, WEB, max_skew=2).build()
+    plugin = make_plugin("PodTopologySpread")
+    for state in states_of(plugin, pod, infos):
         assert plugin.filter(state, pod, infos[0]) == OK
         plugin.remove_pod(state, pod, infos[1].pods[0], infos[1])
         assert plugin.filter(state, pod, infos[0]) == SKEW

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from scheduler_core.api.meta import KubeObject
@@ -68,6 +69,11 @@ def begin(timeout: int = 600, plugins: ToldPlugins | None = None) -> Volumes:
     return volumes
 
 
+@pytest.fixture
+def volumes() -> Volumes:
+    return begin()
+
+
 def pod(name: str = "p", claim: str = "c") -> KubeObject:
     return make_pod(name).claim_volume(claim).build()
 
@@ -76,8 +82,7 @@ def local(name: str = "v", **fields: Any) -> PersistentVolume:
     return make_volume(name, class_name="local", **{"node": "n2", **fields})
 
 
-def test_free_volume_is_written_and_the_pod_bound_once_its_claim_is() -> None:
-    volumes = begin()
+def test_free_volume_is_written_and_the_pod_bound_once_its_claim_is(volumes: Volumes) -> None:
     volumes.put(make_claim(class_name="local"), local())
     effects = volumes.put(pod())
     (write,) = effects.writes
@@ -90,8 +95,7 @@ def test_free_volume_is_written_and_the_pod_bound_once_its_claim_is() -> None:
     assert (binding.name, binding.node_name) == ("p", "n2")
 
 
-def test_claim_is_placed_on_the_node_and_the_pod_waits_for_its_volume() -> None:
-    volumes = begin()
+def test_claim_is_placed_on_the_node_and_the_pod_waits_for_its_volume(volumes: Volumes) -> None:
     volumes.put(make_claim())
     effects = volumes.put(pod())
     (write,) = effects.writes
@@ -103,30 +107,26 @@ def test_claim_is_placed_on_the_node_and_the_pod_waits_for_its_volume() -> None:
     assert len(volumes.put(make_volume("made", claim=volumes.claim())).bindings) == 1
 
 
-def test_nothing_is_written_when_all_claims_are_bound() -> None:
-    volumes = begin()
+def test_nothing_is_written_when_all_claims_are_bound(volumes: Volumes) -> None:
     volumes.put(make_claim(volume="v"), make_volume("v"))
     effects = volumes.put(pod())
     assert (effects.writes, len(effects.bindings)) == ([], 1)
 
 
-def test_volume_taken_by_one_pod_is_not_seen_as_free_by_the_next() -> None:
-    volumes = begin()
+def test_volume_taken_by_one_pod_is_not_seen_as_free_by_the_next(volumes: Volumes) -> None:
     volumes.put(make_claim("c", class_name="local"), make_claim("d", class_name="local"), local())
     effects = volumes.put(pod("p", "c"), pod("q", "d"))
     assert len(effects.writes) == 1
     assert [attempt.result for attempt in effects.attempts] == ["scheduled", "unschedulable"]
 
 
-def test_the_smallest_volume_is_taken_and_of_equals_the_first_by_name() -> None:
-    volumes = begin()
+def test_the_smallest_volume_is_taken_and_of_equals_the_first_by_name(volumes: Volumes) -> None:
     volumes.put(make_claim(class_name="local"), local("z", size="2Gi"), local("y", size="2Gi"), local("x", size="3Gi"))
     (write,) = volumes.put(pod()).writes
     assert write.name == "y"
 
 
-def test_volume_set_aside_by_a_user_is_not_marked_as_the_controllers_doing() -> None:
-    volumes = begin()
+def test_volume_set_aside_by_a_user_is_not_marked_as_the_controllers_doing(volumes: Volumes) -> None:
     claim = make_claim(class_name="local")
     unnamed = local(claimRef={"namespace": "default", "name": "c"})
     volumes.put(claim, unnamed)
@@ -141,8 +141,7 @@ def test_volume_set_aside_by_a_user_is_not_marked_as_the_controllers_doing() -> 
     ("another node", {SELECTED: "n2"}, 'provisioning failed for PVC "c"'),
     ("no node", {"x": "y"}, 'provisioning failed for PVC "c"'),
 )
-def test_claim_that_loses_its_node_sends_the_pod_back(lost: dict[str, str], message: str) -> None:
-    volumes = begin()
+def test_claim_that_loses_its_node_sends_the_pod_back(volumes: Volumes, lost: dict[str, str], message: str) -> None:
     volumes.put(make_claim())
     (write,) = volumes.put(pod()).writes
     volumes.put(write)
@@ -151,8 +150,7 @@ def test_claim_that_loses_its_node_sends_the_pod_back(lost: dict[str, str], mess
     assert volumes.cluster.scheduler.engine.bindings == {}
 
 
-def test_volume_that_loses_its_claim_sends_the_pod_back_and_is_free_again() -> None:
-    volumes = begin()
+def test_volume_that_loses_its_claim_sends_the_pod_back_and_is_free_again(volumes: Volumes) -> None:
     volumes.put(make_claim("c", class_name="local"), make_claim("d", class_name="local"), local())
     volumes.put(*volumes.put(pod("p", "c")).writes)
     volumes.put(local())
@@ -162,8 +160,7 @@ def test_volume_that_loses_its_claim_sends_the_pod_back_and_is_free_again() -> N
     assert len(volumes.put(pod("q", "d")).writes) == 1
 
 
-def test_volume_made_where_the_node_cannot_reach_it_sends_the_pod_back() -> None:
-    volumes = begin()
+def test_volume_made_where_the_node_cannot_reach_it_sends_the_pod_back(volumes: Volumes) -> None:
     volumes.put(make_claim())
     volumes.put(*volumes.put(pod()).writes)
     volumes.put(make_volume("made", node="n2", claim=volumes.claim()), bound(volumes.claim(), "made"))
@@ -171,8 +168,7 @@ def test_volume_made_where_the_node_cannot_reach_it_sends_the_pod_back() -> None
     assert volumes.messages == [f'running PreBind plugin "VolumeBinding": {text}']
 
 
-def test_deleted_pod_stops_waiting() -> None:
-    volumes = begin()
+def test_deleted_pod_stops_waiting(volumes: Volumes) -> None:
     volumes.put(make_claim("c", class_name="local"), make_claim("d", class_name="local"), local())
     waiting = pod("p", "c")
     volumes.put(waiting)

@@ -49,5 +49,6 @@ def ticking(nanoseconds: int = 5_000_000) -> Callable[[], int]:
     return lambda: next(ticks) * nanoseconds
 
 
-def ran(path: Path) -> Run:
-    return run_here(only(path), ticking())
+def ran(folder: Path, *operations: Json, **workload: Any) -> Run:
+    """What comes of a configuration file with these operations."""
+    return run_here(only(config_file(folder, *operations, **workload)), ticking())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import cases
 from tests.tools.bench.scheduler_perf.perf_files import POD, config_file, operation
 from tools import cli
 
@@ -50,14 +51,12 @@ def test_command_fails_where_a_workload_does_not_come_to_its_end(
     assert lines[1] == ("Case/many: failed: 5 pods of namespace-1 to be scheduled: not within 600 s; there are 4")
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        pytest.param(["--label", "long"], "no workload is named or labelled so", id="nothing chosen"),
-        pytest.param(["--profile"], "--profile does not go with --scheduler-perf", id="a profile"),
-        pytest.param(["--no-reuse"], "--no-reuse does not go with --scheduler-perf", id="no reuse"),
-        pytest.param(["--level", "L1"], "--level L1 does not go with --scheduler-perf", id="level 1"),
-    ],
+@cases(
+    "words, problem",
+    ("nothing chosen", ["--label", "long"], "no workload is named or labelled so"),
+    ("a profile", ["--profile"], "--profile does not go with --scheduler-perf"),
+    ("no reuse", ["--no-reuse"], "--no-reuse does not go with --scheduler-perf"),
+    ("level 1", ["--level", "L1"], "--level L1 does not go with --scheduler-perf"),
 )
 def test_what_does_not_go_together_is_refused(
     words: list[str], problem: str, path: Path, capsys: pytest.CaptureFixture[str]
