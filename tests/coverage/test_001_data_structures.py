@@ -11,6 +11,7 @@ from scheduler_core.model.changes import BindingVerdict
 from scheduler_core.model.status import SKIP
 from scheduler_core.model.types import PodInfo
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.queue.rig import T0, Rig
 from tests.core.scheduler.harness import (
     SECOND,
@@ -55,24 +56,22 @@ def test_001_backoff_doubles() -> None:
 UNBOUND = {"accessModes": ["ReadWriteOnce"], "storageClassName": "slow", "resources": {"requests": {"storage": "1Gi"}}}
 
 
-@pytest.mark.parametrize(
-    ("pod", "change", "tried"),
-    [
-        pytest.param(make_pod("p").req(cpu="9"), make_node("big").capacity(cpu="16").build(), True, id="node added"),
-        pytest.param(make_pod("p").req(cpu="8"), "delete", True, id="pod deleted"),
-        pytest.param(
-            make_pod("p").claim_volume("data"),
-            make(
-                "PersistentVolume",
-                "pv",
-                status={"phase": "Available"},
-                spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "slow"},
-            ),
-            True,
-            id="volume created",
+@cases(
+    "pod, change, tried",
+    ("node added", make_pod("p").req(cpu="9"), make_node("big").capacity(cpu="16").build(), True),
+    ("pod deleted", make_pod("p").req(cpu="8"), "delete", True),
+    (
+        "volume created",
+        make_pod("p").claim_volume("data"),
+        make(
+            "PersistentVolume",
+            "pv",
+            status={"phase": "Available"},
+            spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "slow"},
         ),
-        pytest.param(make_pod("p").req(cpu="9"), make("Service", "s", spec={}), False, id="service updated"),
-    ],
+        True,
+    ),
+    ("service updated", make_pod("p").req(cpu="9"), make("Service", "s", spec={}), False),
 )
 def test_001_events_that_move_pods(pod: PodBuilder, change: Any, tried: bool) -> None:
     """unschedulable pool and triggering events (node added, pod deleted, PV created, service updated)"""

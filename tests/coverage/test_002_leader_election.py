@@ -93,6 +93,7 @@ def test_002_identities_differ_on_one_host() -> None:
     [
         (lambda: LeaseTimes(10, 10, 2), "leaseDuration must be greater than renewDeadline"),
         (lambda: LeaseTimes(15, 2.4, 2), "renewDeadline must be greater than retryPeriod*JitterFactor"),
+        (lambda: LeaseTimes(0, 0, 0), "leaseDuration must be greater than renewDeadline"),
         (lambda: LeaseTimes(0, -1, -2), "leaseDuration must be greater than zero"),
         (lambda: LeaseTimes(1, 0, -1), "renewDeadline must be greater than zero"),
         (lambda: LeaseTimes(2, 1, 0), "retryPeriod must be greater than zero"),

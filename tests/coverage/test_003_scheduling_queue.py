@@ -12,6 +12,7 @@ from scheduler_core.model.events import ActionType, ClusterEvent, EventResource
 from scheduler_core.model.status import WAIT, Status
 from scheduler_core.queue.options import SECOND_US
 from tests.builders import make, make_node, make_pod
+from tests.cases import cases
 from tests.core.queue.rig import NODE_ADDED, T0, Rig
 from tests.core.scheduler.harness import (
     NO_CYCLES,
@@ -160,20 +161,16 @@ def test_003_backoff_limits(maximum: int, waits: list[int]) -> None:
 BROKEN = Status.failed("broken")
 
 
-@pytest.mark.parametrize(
-    ("kind", "answers", "place", "blamed"),
-    [
-        pytest.param(FilteringPlugin, {"filter": lambda *_: Status.unschedulable("no")}, "unschedulable", ("P",),
-                     id="Filter rejects"),
-        pytest.param(FilteringPlugin, {"filter": lambda *_: BROKEN}, "errorBackoff", (), id="Filter fails"),
-        pytest.param(FilteringPlugin, {"pre_filter": lambda *_: (None, Status.unresolvable("no"))}, "unschedulable",
-                     ("P",), id="PreFilter rejects"),
-        pytest.param(BindingPlugin, {"reserve": lambda *_: Status.unschedulable("no")}, "unschedulable", ("P",),
-                     id="Reserve rejects"),
-        pytest.param(BindingPlugin, {"permit": lambda *_: (BROKEN, 0)}, "errorBackoff", (), id="Permit fails"),
-        pytest.param(BindingPlugin, {"pre_bind": lambda *_: (BROKEN, None)}, "errorBackoff", (), id="PreBind fails"),
-        pytest.param(BindingPlugin, {"bind": lambda *_: BROKEN}, "errorBackoff", (), id="Bind fails"),
-    ],
+@cases(
+    "kind, answers, place, blamed",
+    ("Filter rejects", FilteringPlugin, {"filter": lambda *_: Status.unschedulable("no")}, "unschedulable", ("P",)),
+    ("Filter fails", FilteringPlugin, {"filter": lambda *_: BROKEN}, "errorBackoff", ()),
+    ("PreFilter rejects", FilteringPlugin, {"pre_filter": lambda *_: (None, Status.unresolvable("no"))},
+     "unschedulable", ("P",)),
+    ("Reserve rejects", BindingPlugin, {"reserve": lambda *_: Status.unschedulable("no")}, "unschedulable", ("P",)),
+    ("Permit fails", BindingPlugin, {"permit": lambda *_: (BROKEN, 0)}, "errorBackoff", ()),
+    ("PreBind fails", BindingPlugin, {"pre_bind": lambda *_: (BROKEN, None)}, "errorBackoff", ()),
+    ("Bind fails", BindingPlugin, {"bind": lambda *_: BROKEN}, "errorBackoff", ()),
 )  # fmt: skip
 def test_003_placement_after_failure(kind: Any, answers: Any, place: str, blamed: tuple[str, ...]) -> None:
     """pods failing by plugin or bind error placement"""

@@ -10,6 +10,7 @@ from scheduler_core import config
 from scheduler_core.errors import ConfigError
 from scheduler_core.ports import SeededDraws
 from tests.builders import make, make_node, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create
 from tests.core.scheduler.harness import start
 from tests.coverage.placement import HEAD, configured, node_of, zones
@@ -133,15 +134,13 @@ def test_004_pod_affinity() -> None:
     ).startswith("1 node(s) didn't match pod anti-affinity rules")
 
 
-@pytest.mark.parametrize(
-    ("fields", "found"),
-    [
-        pytest.param({}, False, id="own namespace only"),
-        pytest.param({"namespaces": ["data"]}, True, id="by name"),
-        pytest.param({"namespaceSelector": {"matchLabels": {"team": "x"}}}, True, id="by labels"),
-        pytest.param({"namespaceSelector": {"matchLabels": {"team": "y"}}}, False, id="other labels"),
-        pytest.param({"namespaceSelector": {}}, True, id="all"),
-    ],
+@cases(
+    "fields, found",
+    ("own namespace only", {}, False),
+    ("by name", {"namespaces": ["data"]}, True),
+    ("by labels", {"namespaceSelector": {"matchLabels": {"team": "x"}}}, True),
+    ("other labels", {"namespaceSelector": {"matchLabels": {"team": "y"}}}, False),
+    ("all", {"namespaceSelector": {}}, True),
 )
 def test_004_pod_affinity_namespaces(fields: dict[str, Any], found: bool) -> None:
     """inter-pod affinity/anti-affinity, topologyKey rules, namespaces, namespaceSelector, self-affinity of first pod"""

@@ -15,6 +15,7 @@ from scheduler_core.model.changes import ObjectDeleted, PermitVerdict
 from scheduler_core.model.events import NODE_ADD
 from scheduler_core.model.status import SUCCESS, WAIT, Status
 from tests.builders import PodBuilder, make, make_manifest, make_node, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create, update
 from tests.core.scheduler.harness import (
     NO_CYCLES,
@@ -83,18 +84,14 @@ def test_004_pending_pods_gated() -> None:
 EXISTS = {"operator": "Exists"}
 
 
-@pytest.mark.parametrize(
-    ("change", "allowed"),
-    [
-        pytest.param(lambda spec: spec["nodeSelector"].update(zone="a"), True, id="selector gains"),
-        pytest.param(lambda spec: spec["nodeSelector"].clear(), False, id="selector loses"),
-        pytest.param(lambda spec: spec["nodeSelector"].update(disk="tape"), False, id="selector changes"),
-        pytest.param(lambda spec: _terms(spec)[0]["matchExpressions"].append({"key": "b", **EXISTS}), True,
-                     id="term gains"),
-        pytest.param(lambda spec: _terms(spec).append({"matchExpressions": [{"key": "b", **EXISTS}]}), False,
-                     id="one more term widens"),
-        pytest.param(lambda spec: spec["affinity"].clear(), False, id="affinity goes"),
-    ],
+@cases(
+    "change, allowed",
+    ("selector gains", lambda spec: spec["nodeSelector"].update(zone="a"), True),
+    ("selector loses", lambda spec: spec["nodeSelector"].clear(), False),
+    ("selector changes", lambda spec: spec["nodeSelector"].update(disk="tape"), False),
+    ("term gains", lambda spec: _terms(spec)[0]["matchExpressions"].append({"key": "b", **EXISTS}), True),
+    ("one more term widens", lambda spec: _terms(spec).append({"matchExpressions": [{"key": "b", **EXISTS}]}), False),
+    ("affinity goes", lambda spec: spec["affinity"].clear(), False),
 )  # fmt: skip
 @pytest.mark.parametrize("gated", [True, False], ids=["gated", "ready"])
 def test_004_directives_while_gated(change: Callable[[Manifest], object], allowed: bool, gated: bool) -> None:

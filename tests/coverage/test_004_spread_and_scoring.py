@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb import environment
 from tests.builders import PodBuilder, make, make_node, make_pod
+from tests.cases import cases
 from tests.core.admission.context import create
 from tests.core.scheduler.harness import configure, profile, start
 from tests.coverage.placement import configured, node_of, zones
@@ -24,20 +25,18 @@ FOO = {"foo": "bar"}
 FOUR = {"node1": "zoneA", "node2": "zoneA", "node3": "zoneB", "node4": "zoneB"}
 
 
-@pytest.mark.parametrize(
-    ("nodes", "taken", "pod", "want"),
-    [
-        pytest.param(FOUR, ("node1", "node2", "node3"), make_pod("p").spread(ZONE, FOO), "zoneB", id="[3,1] refused"),
-        pytest.param(FOUR, ("node1", "node2", "node3"), make_pod("p").spread(ZONE, FOO).spread(HOSTNAME, FOO), "node4",
-                     id="two constraints"),
-        pytest.param({"node1": "zoneA", "node2": "zoneA", "node3": "zoneB"},
-                     ("node1", "node1", "node2", "node3", "node3"),
-                     make_pod("p").spread(ZONE, FOO).spread(HOSTNAME, FOO), f"3 {SKEW}", id="conflict"),
-        pytest.param(FOUR | {"node5": "zoneC"}, ("node1", "node2", "node3"),
-                     make_pod("p").spread(ZONE, FOO).required_node_affinity(
-                         {"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["zoneC"]}]}),
-                     "zoneB", id="zone C excluded by affinity"),
-    ],
+@cases(
+    "nodes, taken, pod, want",
+    ("[3,1] refused", FOUR, ("node1", "node2", "node3"), make_pod("p").spread(ZONE, FOO), "zoneB"),
+    ("two constraints", FOUR, ("node1", "node2", "node3"),
+     make_pod("p").spread(ZONE, FOO).spread(HOSTNAME, FOO), "node4"),
+    ("conflict", {"node1": "zoneA", "node2": "zoneA", "node3": "zoneB"},
+     ("node1", "node1", "node2", "node3", "node3"),
+     make_pod("p").spread(ZONE, FOO).spread(HOSTNAME, FOO), f"3 {SKEW}"),
+    ("zone C excluded by affinity", FOUR | {"node5": "zoneC"}, ("node1", "node2", "node3"),
+     make_pod("p").spread(ZONE, FOO).required_node_affinity(
+         {"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["zoneC"]}]}),
+     "zoneB"),
 )  # fmt: skip
 def test_004_topology_spread(nodes: dict[str, str], taken: tuple[str, ...], pod: PodBuilder, want: str) -> None:
     """topology spread: all fields, defaults, conflicts, implicit rules, cluster defaults, built-in defaults, List to
@@ -49,17 +48,13 @@ def test_004_topology_spread(nodes: dict[str, str], taken: tuple[str, ...], pod:
     assert nodes.get(got) == want if want.startswith("zone") else got == want
 
 
-@pytest.mark.parametrize(
-    ("args", "plugin_scores"),
-    [
-        pytest.param({"defaultingType": "List"}, False, id="List without any disables"),
-        pytest.param({}, True, id="built-in defaults"),
-        pytest.param(
-            {"defaultingType": "List", "defaultConstraints": [
-                {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]},
-            True, id="cluster defaults",
-        ),
-    ],
+@cases(
+    "args, plugin_scores",
+    ("List without any disables", {"defaultingType": "List"}, False),
+    ("built-in defaults", {}, True),
+    ("cluster defaults", {"defaultingType": "List", "defaultConstraints": [
+         {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]},
+     True),
 )  # fmt: skip
 def test_004_topology_spread_defaults(args: dict[str, Any], plugin_scores: bool) -> None:
     """topology spread: all fields, defaults, conflicts, implicit rules, cluster defaults, built-in defaults, List to

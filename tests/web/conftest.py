@@ -124,6 +124,14 @@ def _engines_leave_garbage() -> Iterator[None]:
 
 
 @pytest.fixture
+def cluster(db: None, request: pytest.FixtureRequest) -> Cluster:
+    """An empty cluster; where all is told one made as people make them, whose log begins with its settings."""
+    if "all_is_told" in request.fixturenames:
+        return cluster_services.cluster_create(name="lived", seed=1)
+    return Cluster.objects.create(name="scheduled", seed=1)
+
+
+@pytest.fixture
 def patient_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a scheduler's transaction be silent for a minute: a test's own is one, and machines may be busy."""
     monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)

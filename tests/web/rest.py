@@ -18,6 +18,20 @@ def logged_in(username: str = "ada") -> APIClient:
     return client
 
 
+def get(cluster: Cluster, path: str, status: int = 200, /, **query: Any) -> Any:
+    """What a route of a cluster answers one who may do everything."""
+    return _told(logged_in().get(f"/api/clusters/{cluster.pk}/{path}", query), status)
+
+
+def post(cluster: Cluster, path: str, body: Any, status: int = 200) -> Any:
+    return _told(logged_in().post(f"/api/clusters/{cluster.pk}/{path}", body, format="json"), status)
+
+
+def _told(answer: Any, status: int) -> Any:
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
 def permission(codename: str) -> Permission:
     return Permission.objects.get(codename=codename)
 

@@ -24,12 +24,6 @@ function answer(url: string): Response {
   );
 }
 
-vi.stubGlobal("fetch", ({ url }: Request) => {
-  asked += 1;
-  if (!held) return Promise.resolve(answer(url));
-  return new Promise<Response>((resolve) => held?.push(() => resolve(answer(url))));
-});
-
 const names = (list: ListedRows) => list.rows.map((row) => row.name);
 let asked = 0;
 const settled = async (list: ListedRows) => vi.waitFor(() => expect(list.isAsking).toBe(false));
@@ -40,6 +34,11 @@ beforeEach(() => {
   refused = false;
   held = null;
   asked = 0;
+  vi.stubGlobal("fetch", ({ url }: Request) => {
+    asked += 1;
+    if (!held) return Promise.resolve(answer(url));
+    return new Promise<Response>((resolve) => held?.push(() => resolve(answer(url))));
+  });
 });
 afterEach(() => stop());
 

@@ -1,34 +1,21 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Amounts } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
+import { CPU } from "./__fixtures__/amounts";
 import { quantities, type Sentence, sentenceAlone, sentenceOnNode, sentencesOf } from "./amounts";
 
-const CPU: Amounts = {
-  kind: "resource",
-  subject: "cpu",
-  nodes: 1203,
-  asked: 31_000,
-  there: 15_850,
-  node: "node-7",
-  capacity: 16_000,
-  only: 37,
-  nearest: 15_850,
-  nearest_node: "node-7",
-  values: [],
-  others: 0,
-  pod: "",
-  without: 0,
-};
+/** Of many nodes. */
+const MANY: Amounts = { ...CPU, nodes: 1203, only: 37, nearest: 15_850, nearest_node: "node-7" };
 
 const text = (sentence: Sentence): string =>
   sentence.map((part) => ("text" in part ? part.text : "node" in part ? `[${part.node}]` : `<${part.pod}>`)).join("");
-const said = (about: Partial<Amounts>): readonly string[] => sentencesOf({ ...CPU, only: 0, ...about }).map(text);
+const said = (about: Partial<Amounts>): readonly string[] => sentencesOf({ ...MANY, only: 0, ...about }).map(text);
 
 afterEach(() => i18n.use("en"));
 
 describe("sentences about amounts", () => {
   it("say what was asked, the most that was free and where, and who lacks only that", () => {
-    expect(sentencesOf(CPU).map(text)).toEqual([
+    expect(sentencesOf(MANY).map(text)).toEqual([
       "Asks 31; the most free is 15.85 of 16, on [node-7].",
       "37 nodes lack only cpu, the nearest by 15.15: [node-7].",
     ]);
@@ -139,18 +126,18 @@ describe("sentences about amounts", () => {
 
   it("say that nothing is free of what is overcommitted", () => {
     expect(said({ there: -56_000, capacity: 8_000 })[0]).toBe("Asks 31; the most free is 0 of 8, on [node-7].");
-    expect(text(sentenceOnNode({ ...CPU, there: -1 }))).toBe("asks 31 cpu; 0 of 16 are free.");
+    expect(text(sentenceOnNode({ ...MANY, there: -1 }))).toBe("asks 31 cpu; 0 of 16 are free.");
   });
 
   it("say of a node that has none of it that it has none", () => {
     const none = { subject: "example.com/gpu", asked: 2, there: 0, capacity: 0 };
     expect(said(none)[0]).toBe("Asks 2; none is free, and [node-7] has none at all.");
     expect(said({ ...none, nodes: 1 })[0]).toBe("Asks 2; [node-7] has none.");
-    expect(text(sentenceOnNode({ ...CPU, ...none }))).toBe("asks 2 example.com/gpu; the node has none.");
+    expect(text(sentenceOnNode({ ...MANY, ...none }))).toBe("asks 2 example.com/gpu; the node has none.");
   });
 
   it("of a single node name no other", () => {
-    expect(text(sentenceOnNode(CPU))).toBe("asks 31 cpu; 15.85 of 16 are free.");
+    expect(text(sentenceOnNode(MANY))).toBe("asks 31 cpu; 15.85 of 16 are free.");
   });
 
   it.each([
@@ -159,7 +146,7 @@ describe("sentences about amounts", () => {
     [{ without: 1 }, "wanted: disk in (ssd); there: no such label."],
     [{ subject: "metadata.name in (n1)" }, "wanted: metadata.name in (n1)."],
   ])("of a single node count nothing: %o", (about, want) =>
-    expect(text(sentenceOnNode({ ...CPU, kind: "label", subject: "disk in (ssd)", nodes: 1, ...about }))).toBe(want),
+    expect(text(sentenceOnNode({ ...MANY, kind: "label", subject: "disk in (ssd)", nodes: 1, ...about }))).toBe(want),
   );
 
   it("are there in Chinese", async () => {
@@ -184,8 +171,8 @@ describe("quantities", () => {
 
 describe("a sentence about one node that stands alone", () => {
   it("begins as sentences do, and leaves names as they are", () => {
-    expect(text(sentenceAlone({ ...CPU, nodes: 1 }))).toMatch(/^Asks 31 cpu; /);
-    expect(text(sentenceAlone({ ...CPU, kind: "taint", subject: "team=a:NoSchedule" }))).toMatch(/^team=a/);
-    expect(text(sentenceAlone({ ...CPU, kind: "port", subject: "80", pod: "d/p" }))).toMatch(/^<d\/p>/);
+    expect(text(sentenceAlone({ ...MANY, nodes: 1 }))).toMatch(/^Asks 31 cpu; /);
+    expect(text(sentenceAlone({ ...MANY, kind: "taint", subject: "team=a:NoSchedule" }))).toMatch(/^team=a/);
+    expect(text(sentenceAlone({ ...MANY, kind: "port", subject: "80", pod: "d/p" }))).toMatch(/^<d\/p>/);
   });
 });

@@ -2,24 +2,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Amounts, Attempt, BestNode } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
 import { ATTEMPT } from "../views/__fixtures__/attempts";
+import { CPU } from "./__fixtures__/amounts";
 import { decisionOf } from "./decides";
 
-const CPU: Amounts = {
-  kind: "resource",
-  subject: "cpu",
-  nodes: 60,
-  asked: 31_000,
-  there: 15_850,
-  node: "node-7",
-  capacity: 16_000,
-  only: 0,
-  nearest: null,
-  nearest_node: "",
-  values: [],
-  others: 0,
-  pod: "",
-  without: 0,
-};
+const EVERYWHERE: Amounts = { ...CPU, nodes: 60 };
 const best = (...totals: readonly (number | null)[]): BestNode[] =>
   totals.map((total, place) => ({ node: `n${place + 1}`, total, scores: {} }));
 const PLACED: Attempt = {
@@ -75,12 +61,12 @@ describe("what decided", () => {
   it.each<[string, Partial<Attempt>, string]>([
     [
       "a resource on every node",
-      refused(60, [CPU]),
+      refused(60, [EVERYWHERE]),
       "Of 60 nodes none has 31 cpu free; the most is 15.85, on [node-7].",
     ],
     [
       "a resource on the only node",
-      { ...refused(1, [{ ...CPU, nodes: 1 }]), evaluated: 1 },
+      { ...refused(1, [CPU]), evaluated: 1 },
       "[node-7] has 15.85 cpu free, not the 31 that are asked for.",
     ],
     [
@@ -92,13 +78,13 @@ describe("what decided", () => {
       "a resource under two codes, with the largest of both",
       refused(60, [
         { ...CPU, nodes: 59 },
-        { ...CPU, nodes: 1, there: 30_500, node: "node-9" },
+        { ...CPU, there: 30_500, node: "node-9" },
       ]),
       "Of 60 nodes none has 31 cpu free; the most is 30.5, on [node-9].",
     ],
     [
       "something else, with its amounts",
-      refused(60, [{ ...CPU, kind: "taint", subject: "team=a:NoSchedule" }], "untolerated taint"),
+      refused(60, [{ ...EVERYWHERE, kind: "taint", subject: "team=a:NoSchedule" }], "untolerated taint"),
       "Most common reason: untolerated taint (NodeResourcesFit), on 60 of 60 nodes. Not tolerated: team=a:NoSchedule, on 60 nodes such as [node-7].",
     ],
     ["the most frequent reason", {}, "Most common reason: Insufficient cpu (NodeResourcesFit), on 53 of 60 nodes."],
@@ -113,6 +99,6 @@ describe("what decided", () => {
 
   it("in Chinese", async () => {
     await i18n.use("zh-Hans");
-    expect(said(refused(60, [CPU]))).toBe("60 个节点中没有一个空闲 cpu 达到 31；最多的是 [node-7]，有 15.85。");
+    expect(said(refused(60, [EVERYWHERE]))).toBe("60 个节点中没有一个空闲 cpu 达到 31；最多的是 [node-7]，有 15.85。");
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Amounts, EvictionCause, PodEvicted } from "../contract/api.gen";
 import { EVICTED, RECORDED, SEARCH, VICTIM } from "../views/__fixtures__/evictedWhy";
 import { written } from "../views/__fixtures__/written";
+import { CPU } from "./__fixtures__/amounts";
 import { causeTexts, costSentence, type Links, searchTexts, triedNotes, triedText } from "./evictedWhy";
 
 const links: Links = {
@@ -9,22 +10,7 @@ const links: Links = {
   nodeEntry: ({ rv }, node) => `${node} ${rv}`,
   attempt: (seq) => `attempt ${seq}`,
 };
-const CPU: Amounts = {
-  kind: "resource",
-  subject: "cpu",
-  nodes: 1,
-  asked: 7_000,
-  there: 2_000,
-  node: "n2",
-  capacity: 4_000,
-  only: 1,
-  nearest: null,
-  nearest_node: "",
-  values: [],
-  others: 0,
-  pod: "",
-  without: 0,
-};
+const LACKING: Amounts = { ...CPU, asked: 7_000, there: 2_000, node: "n2", capacity: 4_000, only: 1 };
 const CAUSE: EvictionCause = {
   rv: 7,
   operation: "updated",
@@ -127,7 +113,7 @@ describe("why a pod was evicted", () => {
     expect(written(triedText(kept))).toBe("default/kept, priority 1: spared");
     expect(triedNotes(kept)).toEqual([]);
     expect(written(triedText(VICTIM))).toBe("default/web, priority 0: not spared: NodeResourcesFit: Insufficient cpu.");
-    expect(written(triedText({ ...VICTIM, amounts: [CPU] }))).toBe(
+    expect(written(triedText({ ...VICTIM, amounts: [LACKING] }))).toBe(
       "default/web, priority 0: not spared: NodeResourcesFit: Insufficient cpu: asks 7 cpu; 2 of 4 are free.",
     );
     const budgets = [{ namespace: "d", name: "b", allowed: 1, place: 2 }];

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { layOut, stepOf } from "../charts/node_grid";
-import type { QueueView } from "../contract/api.gen";
-import { CLUSTER } from "../live/__fixtures__/cluster";
-import { fromSnapshot } from "../live/state";
+import { livePod, liveState, queuedPod } from "../live/__fixtures__/state";
 import { clusterIdOf } from "../state/route.svelte";
 import { VIEWS } from "../views";
 import { nodeView } from "../views/node/view";
@@ -84,37 +82,10 @@ describe("view", () => {
 
 describe("queues", () => {
   it("orders the active lane by priority, then by waiting time", () => {
-    const view = (uid: string, since_ms: number): QueueView => ({
-      uid,
-      key: `d/${uid}`,
-      queue: "active",
-      event: "",
-      since_ms,
-      attempts: 0,
-      backoff_until_ms: null,
-      plugins: [],
-      node: "",
-      hint: "",
-    });
-    const pod = (uid: string, priority: number) => ({
-      uid,
-      key: `d/${uid}`,
-      node: "",
-      phase: "Pending",
-      priority,
-      requests: {},
-      deleting: false,
-      gated: false,
-      nominated: "",
-      reason: "",
-      created_ms: 0,
-      scheduler: "",
-    });
+    const view = (uid: string, since_ms: number) => queuedPod(uid, { since_ms });
+    const pod = (uid: string, priority: number) => livePod(uid, { priority });
     const waits = { queue: "unschedulable" as const };
-    const state = fromSnapshot({
-      cursor: [0, 0],
-      cluster: CLUSTER,
-      nodes: [],
+    const state = liveState({
       pods: [pod("low", 0), pod("late", 5), pod("early", 5), pod("long", 0), { ...pod("soon", 0), nominated: "n7" }],
       queue: [
         view("low", 1),
@@ -123,10 +94,6 @@ describe("queues", () => {
         { ...view("long", 1), ...waits },
         { ...view("soon", 8), ...waits },
       ],
-      events: [],
-      attempts: [],
-      throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-      pods_left_out: 0,
     });
     expect(lanesOf(state).active.map((waiting) => waiting.view.uid)).toEqual(["early", "late", "low"]);
     // A pod for which room is being made comes first: it will not stay long.

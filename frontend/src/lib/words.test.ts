@@ -1,50 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Cluster, PodView, QueueView } from "../contract/api.gen";
+import type { Cluster, PodView } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
 import { CLUSTER } from "../live/__fixtures__/cluster";
-import { fromSnapshot } from "../live/state";
+import { liveState, POD, QUEUED } from "../live/__fixtures__/state";
 import { stateText, untriedText } from "./words";
 
-const POD: PodView = {
-  uid: "u1",
-  key: "default/web",
-  node: "n1",
-  phase: "Pending",
-  priority: 0,
-  requests: {},
-  deleting: false,
-  gated: false,
-  nominated: "",
-  reason: "",
-  created_ms: 0,
-  scheduler: "default-scheduler",
-};
-
-const QUEUED: QueueView = {
-  uid: POD.uid,
-  key: POD.key,
-  queue: "active",
-  event: "",
-  since_ms: 0,
-  attempts: 1,
-  backoff_until_ms: null,
-  plugins: [],
-  node: "",
-  hint: "",
-};
+const BOUND: PodView = { ...POD, node: "n1" };
 
 function stateOf(lifecycle_mode: Cluster["lifecycle_mode"], profiles = CLUSTER.profiles) {
-  return fromSnapshot({
-    cursor: [0, 0],
-    cluster: { ...CLUSTER, lifecycle_mode, profiles },
-    nodes: [],
-    pods: [POD],
-    queue: [],
-    events: [],
-    attempts: [],
-    throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-    pods_left_out: 0,
-  });
+  return liveState({ cluster: { ...CLUSTER, lifecycle_mode, profiles }, pods: [BOUND] });
 }
 
 describe("the state of a pod with a node", () => {
@@ -53,14 +17,14 @@ describe("the state of a pod with a node", () => {
     ["frozen", "Pending", "Bound to n1"],
     ["frozen", "Running", "Running on n1"],
   ] as const)("in a cluster that is to %s, in phase %s, is %s", (mode, phase, want) => {
-    expect(stateText(stateOf(mode), { ...POD, phase }, undefined, 0)).toBe(want);
+    expect(stateText(stateOf(mode), { ...BOUND, phase }, undefined, 0)).toBe(want);
   });
 });
 
 describe("the state of a pod in backoff", () => {
   it.each(["backoff", "errorBackoff"] as const)("says of %s that its end is the latest", (queue) => {
     const view = { ...QUEUED, queue, backoff_until_ms: 9_000 };
-    expect(stateText(stateOf("frozen"), { ...POD, node: "" }, view, 0)).toMatch(/retried in 9 s at the latest$/);
+    expect(stateText(stateOf("frozen"), POD, view, 0)).toMatch(/retried in 9 s at the latest$/);
   });
 });
 
@@ -72,7 +36,7 @@ describe("the state of a pod that is held back", () => {
     ["by a plugin of one's own", false, ["Quota"], /^Held back by Quota: /],
   ])("%s", (_by, gated, plugins, want) => {
     const view = { ...QUEUED, queue: "gated", plugins: [...plugins] } as const;
-    expect(stateText(stateOf("frozen"), { ...POD, node: "", gated }, view, 0)).toMatch(want);
+    expect(stateText(stateOf("frozen"), { ...POD, gated }, view, 0)).toMatch(want);
   });
 });
 
@@ -92,18 +56,18 @@ describe("the state of a pod that no queue has", () => {
     ["it is being deleted", { scheduler: "volcano", deleting: true }, HAS, "Being deleted"],
     ["another scheduler has bound it", { scheduler: "volcano", node: "n1" }, HAS, "Bound to n1"],
   ])("when %s", (_when, more, profiles, want) => {
-    expect(stateText(stateOf("frozen", profiles), { ...POD, node: "", ...more }, undefined, 0)).toContain(want);
+    expect(stateText(stateOf("frozen", profiles), { ...POD, ...more }, undefined, 0)).toContain(want);
   });
 
   it("is that of its queue while the engine has not left it", () => {
     const view = { ...QUEUED, queue: "unschedulable" } as const;
-    const pod = { ...POD, node: "", scheduler: "volcano" };
+    const pod = { ...POD, scheduler: "volcano" };
     expect(stateText(stateOf("frozen", HAS), pod, view, 0)).toMatch(/^Unschedulable/);
   });
 
   it("is said in Chinese", async () => {
     await i18n.use("zh-Hans");
-    const text = stateText(stateOf("frozen", HAS), { ...POD, node: "", scheduler: "volcano" }, undefined, 0);
+    const text = stateText(stateOf("frozen", HAS), { ...POD, scheduler: "volcano" }, undefined, 0);
     await i18n.use("en");
     expect(text).toBe("没有名为 volcano 的 profile；配置中有 default-scheduler, gpu");
   });

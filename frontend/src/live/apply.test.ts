@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AttemptView, Frame, LiveEvent, PodView, QueueView, Snapshot } from "../contract/api.gen";
-import { CLUSTER } from "./__fixtures__/cluster";
+import type { AttemptView, CacheMoved, Frame, LiveEvent, PodView, Snapshot } from "../contract/api.gen";
+import { livePod, liveState, queuedPod } from "./__fixtures__/state";
 import { applyEvent, applyFrame } from "./apply";
-import { ENDED_KEPT, fromSnapshot, KEPT, type State } from "./state";
+import { ENDED_KEPT, KEPT, type State } from "./state";
 
 const NODE = {
   name: "n1",
@@ -19,49 +19,13 @@ const NODE = {
 const EVENT = { seq: 0, type: "Normal", reason: "r", note: "", key: "n1", at_ms: 1, count: 1, kind: "Node", name: "e" };
 const STEP = { type: "step", seq: 0, step: 0, cycles: 0, kind: "apply", at_ms: 0, results: {}, queued: null } as const;
 
-function pod(name: string, more: Partial<PodView> = {}): PodView {
-  return {
-    uid: `uid-${name}`,
-    key: `default/${name}`,
-    node: "",
-    phase: "Pending",
-    priority: 0,
-    requests: { cpu: 500, memory: 2 },
-    deleting: false,
-    gated: false,
-    nominated: "",
-    reason: "",
-    created_ms: 0,
-    scheduler: "default-scheduler",
-    ...more,
-  };
-}
+const pod = (name: string, more: Partial<PodView> = {}) =>
+  livePod(name, { requests: { cpu: 500, memory: 2 }, ...more });
 
-function queued(name: string, more: Partial<QueueView> = {}): QueueView {
-  return {
-    uid: `uid-${name}`,
-    key: `default/${name}`,
-    queue: "active",
-    event: "PodAdd",
-    since_ms: 0,
-    attempts: 0,
-    backoff_until_ms: null,
-    plugins: [],
-    node: "",
-    hint: "",
-    ...more,
-  };
-}
-
-function start(more: Partial<Snapshot> = {}): State {
-  return fromSnapshot({
+const start = (more: Partial<Snapshot> = {}): State =>
+  liveState({
     cursor: [10, 20],
-    cluster: CLUSTER,
     nodes: [NODE],
-    pods: [],
-    queue: [],
-    events: [],
-    attempts: [],
     throughput: {
       seconds: 1,
       since_ms: 0,
@@ -69,13 +33,29 @@ function start(more: Partial<Snapshot> = {}): State {
       carried: { at_ms: -5_000, run: 7, results: {}, bound: 0, queued: null },
       points: [],
     },
-    pods_left_out: 0,
     ...more,
   });
-}
+
+/** Pod `a` as the scheduler's cache has it on n1. */
+const cached = (seq: number, kind: CacheMoved["kind"]): LiveEvent => ({
+  type: "cache_move",
+  seq,
+  uid: "a",
+  key: "default/a",
+  node: "n1",
+  kind,
+  at_ms: 7,
+  attempts: 0,
+});
 
 function frame(from: Frame["from"], to: Frame["to"], events: readonly LiveEvent[] = []): Frame {
   return { type: "frame", from, to, at: 5_000, events };
+}
+
+function applied(state: State, last: Frame): State {
+  const found = applyFrame(state, last);
+  if (found.kind !== "applied") throw new Error(found.kind);
+  return found.state;
 }
 
 describe("applyFrame", () => {
@@ -98,7 +78,7 @@ describe("applyFrame", () => {
   });
 
   it("applies only what lies beyond the cursor when a frame overlaps", () => {
-    const applied = applyFrame(
+    const state = applied(
       start(),
       frame(
         [9, 19],
@@ -106,20 +86,18 @@ describe("applyFrame", () => {
         [
           { type: "pod_put", rv: 10, pod: pod("old") },
           { type: "pod_put", rv: 11, pod: pod("new") },
-          { type: "queue_move", seq: 20, move: queued("old") },
-          { type: "queue_move", seq: 21, move: queued("new") },
+          { type: "queue_move", seq: 20, move: queuedPod("old") },
+          { type: "queue_move", seq: 21, move: queuedPod("new") },
         ],
       ),
     );
-    if (applied.kind !== "applied") throw new Error(applied.kind);
-    expect([...applied.state.pods.keys()]).toEqual(["uid-new"]);
-    expect([...applied.state.queue.keys()]).toEqual(["uid-new"]);
-    expect(applied.state.cursor).toEqual([11, 21]);
+    expect([...state.pods.keys()]).toEqual(["new"]);
+    expect([...state.queue.keys()]).toEqual(["new"]);
+    expect(state.cursor).toEqual([11, 21]);
   });
 
   it("moves the cursor over entries that browsers are not told of", () => {
-    const applied = applyFrame(start(), frame([10, 20], [13, 20]));
-    expect(applied.kind === "applied" && applied.state.cursor).toEqual([13, 20]);
+    expect(applied(start(), frame([10, 20], [13, 20])).cursor).toEqual([13, 20]);
   });
 
   it("counts what steps and bindings tell, by the second they tell", () => {
@@ -128,7 +106,7 @@ describe("applyFrame", () => {
     const step = (seq: number, at_ms: number, results: Record<string, number>): LiveEvent => {
       return { type: "step", seq, step: seq, cycles: 1, kind: "apply", at_ms, results, queued };
     };
-    const applied = applyFrame(
+    const state = applied(
       start(),
       frame(
         [10, 20],
@@ -136,15 +114,14 @@ describe("applyFrame", () => {
         [
           put,
           step(21, 4_100, { scheduled: 2 }),
-          { type: "pod_bound", rv: 12, uid: "uid-a", at_ms: 4_900 },
+          { type: "pod_bound", rv: 12, uid: "a", at_ms: 4_900 },
           step(22, 4_800, { scheduled: 1, error: 1 }),
           step(23, 5_000, {}),
         ],
       ),
     );
-    if (applied.kind !== "applied") throw new Error(applied.kind);
     // A pod that came with its node was not bound here.
-    expect(applied.state.throughput.points).toEqual([
+    expect(state.throughput.points).toEqual([
       { at_ms: 4_000, run: 7, results: { scheduled: 3, error: 1 }, bound: 1, queued },
       { at_ms: 5_000, run: 7, results: {}, bound: 0, queued },
     ]);
@@ -154,7 +131,7 @@ describe("applyFrame", () => {
 describe("applyEvent", () => {
   it("leaves the state before it as it was", () => {
     const before = start({ pods: [pod("a", { node: "n1" })] });
-    const after = applyEvent(before, { type: "pod_deleted", rv: 11, uid: "uid-a", key: "default/a" });
+    const after = applyEvent(before, { type: "pod_deleted", rv: 11, uid: "a", key: "default/a" });
     expect(before.pods.size).toBe(1);
     expect(before.usage.get("n1")?.resources.cpu).toBe(500);
     expect(after.pods.size).toBe(0);
@@ -162,21 +139,7 @@ describe("applyEvent", () => {
   });
 
   it("counts an event that is seen again where it stands", () => {
-    const noted = (seq: number): LiveEvent => ({
-      type: "event",
-      seq,
-      event: {
-        seq,
-        type: "Warning",
-        reason: "FailedScheduling",
-        note: "0/1",
-        key: "default/a",
-        at_ms: 1,
-        count: 1,
-        kind: "Pod",
-        name: "",
-      },
-    });
+    const noted = (seq: number): LiveEvent => ({ type: "event", seq, event: { ...EVENT, seq } });
     const before = applyEvent(applyEvent(start(), noted(21)), noted(22));
     const counts = [{ seq: 21, count: 3 }];
     const after = applyEvent(before, { type: "events_counted", seq: 23, counts, at_ms: 9 });
@@ -198,85 +161,35 @@ describe("applyEvent", () => {
   it("lets an assumed pod take room once, from assume through binding to confirmation", () => {
     let state = start({ pods: [pod("a")] });
     const used = () => state.usage.get("n1")?.resources.cpu ?? 0;
-    const cache = (seq: number, kind: "assumed" | "confirmed" | "forgotten"): LiveEvent => ({
-      type: "cache_move",
-      seq,
-      uid: "uid-a",
-      key: "default/a",
-      node: "n1",
-      kind,
-      at_ms: 7,
-      attempts: 0,
-    });
-    state = applyEvent(state, cache(21, "assumed"));
+    state = applyEvent(state, cached(21, "assumed"));
     expect(used()).toBe(500);
-    state = applyEvent(state, { type: "queue_move", seq: 22, move: queued("a", { queue: "assumed", node: "n1" }) });
+    state = applyEvent(state, { type: "queue_move", seq: 22, move: queuedPod("a", { queue: "assumed", node: "n1" }) });
     expect(used()).toBe(500);
     state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("a", { node: "n1" }) });
     expect(used()).toBe(500);
-    state = applyEvent(state, cache(23, "confirmed"));
+    state = applyEvent(state, cached(23, "confirmed"));
     expect(used()).toBe(500);
     expect(state.assumed.size).toBe(0);
     expect(state.queue.size).toBe(0);
   });
 
   it("shows an assumed pod as being bound", () => {
-    const state = applyEvent(start({ pods: [pod("a")], queue: [queued("a")] }), {
-      type: "cache_move",
-      seq: 22,
-      uid: "uid-a",
-      key: "default/a",
-      node: "n1",
-      kind: "assumed",
-      at_ms: 7,
-      attempts: 0,
-    });
-    expect(state.queue.get("uid-a")).toMatchObject({ queue: "assumed", node: "n1", since_ms: 7 });
+    const state = applyEvent(start({ pods: [pod("a")], queue: [queuedPod("a")] }), cached(22, "assumed"));
+    expect(state.queue.get("a")).toMatchObject({ queue: "assumed", node: "n1", since_ms: 7 });
   });
 
   it("keeps a forgotten pod in the queue it was put back to", () => {
-    let state = start({ pods: [pod("a")], queue: [queued("a", { queue: "backoff" })] });
-    state = applyEvent(state, {
-      type: "cache_move",
-      seq: 22,
-      uid: "uid-a",
-      key: "default/a",
-      node: "n1",
-      kind: "forgotten",
-      at_ms: 7,
-      attempts: 0,
-    });
-    expect(state.queue.get("uid-a")?.queue).toBe("backoff");
+    const before = start({ pods: [pod("a")], queue: [queuedPod("a", { queue: "backoff" })] });
+    const state = applyEvent(before, cached(22, "forgotten"));
+    expect(state.queue.get("a")?.queue).toBe("backoff");
   });
 
-  it("gives room back when a pod is forgotten, and when it goes back to a queue", () => {
-    for (const last of [
-      {
-        type: "cache_move",
-        seq: 22,
-        uid: "uid-a",
-        key: "default/a",
-        node: "n1",
-        kind: "forgotten",
-        at_ms: 8,
-        attempts: 0,
-      },
-      { type: "queue_move", seq: 22, move: queued("a", { queue: "backoff" }) },
-    ] as const) {
-      let state = start({ pods: [pod("a")] });
-      state = applyEvent(state, {
-        type: "cache_move",
-        seq: 21,
-        uid: "uid-a",
-        key: "default/a",
-        node: "n1",
-        kind: "assumed",
-        at_ms: 7,
-        attempts: 0,
-      });
-      state = applyEvent(state, last);
-      expect(state.usage.has("n1")).toBe(false);
-    }
+  it.each<[string, LiveEvent]>([
+    ["is forgotten", cached(22, "forgotten")],
+    ["goes back to a queue", { type: "queue_move", seq: 22, move: queuedPod("a", { queue: "backoff" }) }],
+  ])("gives room back when a pod %s", (_what, last) => {
+    const assumed = applyEvent(start({ pods: [pod("a")] }), cached(21, "assumed"));
+    expect(applyEvent(assumed, last).usage.has("n1")).toBe(false);
   });
 
   it("frees the room of a pod that has ended", () => {
@@ -293,14 +206,14 @@ describe("applyEvent", () => {
     expect(state.pending).toBe(1);
     state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("d") });
     expect(state.pending).toBe(2);
-    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "uid-a", key: "default/a" });
+    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "a", key: "default/a" });
     expect(state.pending).toBe(1);
   });
 
   it("finds the new pod when a name is used again before the old pod's deletion is told", () => {
     let state = start({ pods: [pod("a")] });
     state = applyEvent(state, { type: "pod_put", rv: 11, pod: pod("a", { uid: "second" }) });
-    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "uid-a", key: "default/a" });
+    state = applyEvent(state, { type: "pod_deleted", rv: 12, uid: "a", key: "default/a" });
     expect(state.uids.get("default/a")).toBe("second");
   });
 
@@ -383,6 +296,6 @@ describe("applyEvent", () => {
     for (let index = 0; index <= ENDED_KEPT; index += 1)
       state = applyEvent(state, { type: "pod_put", rv: 11 + index, pod: pod(`p${index}`, { phase: "Succeeded" }) });
     expect(state.pods.size).toBe(ENDED_KEPT / 2);
-    expect(state.pods.has(`uid-p${ENDED_KEPT}`)).toBe(true);
+    expect(state.pods.has(`p${ENDED_KEPT}`)).toBe(true);
   });
 });

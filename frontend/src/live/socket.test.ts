@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ApiError } from "../api/client";
 import type { Frame, Message, Snapshot } from "../contract/api.gen";
-import { CLUSTER } from "./__fixtures__/cluster";
+import { snapshot } from "./__fixtures__/state";
 import { type Link, LiveSocket, SILENCE_MS } from "./socket";
 import type { State } from "./state";
 
@@ -22,17 +22,7 @@ class FakeSocket extends EventTarget {
   }
 }
 
-const snapshot = (rv: number, seq: number): Snapshot => ({
-  cursor: [rv, seq],
-  cluster: CLUSTER,
-  nodes: [],
-  pods: [],
-  queue: [],
-  events: [],
-  attempts: [],
-  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-  pods_left_out: 0,
-});
+const at = (rv: number, seq: number): Snapshot => snapshot({ cursor: [rv, seq] });
 const frame = (from: Frame["from"], to: Frame["to"]): Frame => ({ type: "frame", from, to, at: 1, events: [] });
 
 let sockets: FakeSocket[];
@@ -64,7 +54,7 @@ afterEach(() => {
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 async function connected(): Promise<FakeSocket> {
-  answers.push(() => Promise.resolve(snapshot(5, 5)));
+  answers.push(() => Promise.resolve(at(5, 5)));
   live.start();
   sockets[0]?.says({ type: "hello", cursor: [5, 5] });
   await settle();
@@ -78,7 +68,7 @@ it("fetches the snapshot after hello and applies the frames that came meanwhile"
   sockets[0]?.says({ type: "hello", cursor: [5, 5] });
   sockets[0]?.says(frame([5, 5], [6, 7]));
   sockets[0]?.says(frame([6, 7], [8, 7]));
-  arrive(snapshot(6, 6));
+  arrive(at(6, 6));
   await settle();
   expect(states.at(-1)?.cursor).toEqual([8, 7]);
   expect(links.at(-1)?.status).toBe("live");
@@ -101,7 +91,7 @@ it("comes back with its cursor and needs no snapshot when the service resumes th
 it("fetches the snapshot again when the service goes on from elsewhere", async () => {
   (await connected()).drops();
   await vi.advanceTimersByTimeAsync(400);
-  answers.push(() => Promise.resolve(snapshot(90, 90)));
+  answers.push(() => Promise.resolve(at(90, 90)));
   sockets[1]?.says({ type: "hello", cursor: [90, 90] });
   await settle();
   expect(states.at(-1)?.cursor).toEqual([90, 90]);
@@ -109,7 +99,7 @@ it("fetches the snapshot again when the service goes on from elsewhere", async (
 
 it("fetches the snapshot again on a gap", async () => {
   const socket = await connected();
-  answers.push(() => Promise.resolve(snapshot(9, 9)));
+  answers.push(() => Promise.resolve(at(9, 9)));
   socket.says(frame([7, 5], [8, 5]));
   await settle();
   expect(states.at(-1)?.cursor).toEqual([9, 9]);

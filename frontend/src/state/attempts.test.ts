@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { PodAttempts } from "./attempts.svelte";
 
 type Row = { seq: number };
@@ -19,9 +19,9 @@ function answer(url: string): Response {
   return new Response(JSON.stringify({ results: rows.slice(0, PAGE), next }));
 }
 
-vi.stubGlobal("fetch", ({ url }: Request) => Promise.resolve(answer(url)));
-afterEach(() => {
+beforeEach(() => {
   refused = false;
+  vi.stubGlobal("fetch", ({ url }: Request) => Promise.resolve(answer(url)));
 });
 
 async function made(seqs: number[]): Promise<PodAttempts> {

@@ -59,10 +59,7 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => {
-  store.watch(null);
-  vi.unstubAllGlobals();
-});
+afterEach(() => store.watch(null));
 
 async function live(): Promise<FakeSocket> {
   store.watch(1);

@@ -1,31 +1,19 @@
 /** A panel that is closed while its questions are on their way: their answers disturb nobody. */
-import { flushSync, mount, tick, unmount } from "svelte";
+import { flushSync, tick } from "svelte";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { PodView } from "../contract/api.gen";
 import { openedBy } from "../lib/view";
-import { CLUSTER } from "../live/__fixtures__/cluster";
-import { fromSnapshot } from "../live/state";
+import { liveState, POD } from "../live/__fixtures__/state";
 import { router } from "../state/route.svelte";
 import { REPEATED } from "./__fixtures__/attempts";
 import Late from "./__fixtures__/Late.svelte";
 import { NODE } from "./__fixtures__/node";
+import { close, show } from "./__fixtures__/shown";
 import { VIEWS } from "./index";
 import { nodeHref } from "./node/view";
 import { podHref } from "./pod/view";
 
 vi.setConfig({ testTimeout: 90_000 });
-const KEY = "default/web";
-const LIVE = fromSnapshot({
-  cursor: [1, 1],
-  cluster: CLUSTER,
-  nodes: [NODE],
-  pods: [{ uid: "u1", key: KEY, node: "", phase: "Pending", requests: {} } as PodView],
-  queue: [],
-  events: [],
-  attempts: [],
-  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-  pods_left_out: 0,
-});
+const LIVE = liveState({ nodes: [NODE], pods: [POD] });
 
 /** By the end of their paths, in this order. */
 const ANSWERS: readonly (readonly [string, unknown])[] = [
@@ -57,8 +45,6 @@ beforeEach(() => {
 afterEach(() => {
   process.off("unhandledRejection", reject);
   warned.mockRestore();
-  vi.unstubAllGlobals();
-  document.body.replaceChildren();
 });
 
 async function asked(end: string): Promise<void> {
@@ -77,8 +63,8 @@ async function answerAll(): Promise<void> {
 }
 
 it.each<[string, string, string, (host: HTMLElement) => void]>([
-  ["a pod's history", podHref(1, KEY), "/history", () => undefined],
-  ["an attempt that the address names", `${podHref(1, KEY, 4)}?seq=7`, "/attempts/7", () => undefined],
+  ["a pod's history", podHref(1, POD.key), "/history", () => undefined],
+  ["an attempt that the address names", `${podHref(1, POD.key, 4)}?seq=7`, "/attempts/7", () => undefined],
   [
     "the rejections on a node",
     `${nodeHref(1, "n1")}?rejections=yes`,
@@ -90,10 +76,7 @@ it.each<[string, string, string, (host: HTMLElement) => void]>([
 ])("closed while %s is asked for", async (_what, href, end, open) => {
   router.open(href);
   await vi.waitFor(() => expect(router.hash).toBe(href));
-  const shown = mount(Late, {
-    target: document.body,
-    props: { live: LIVE, opened: () => openedBy(VIEWS, router.hash) },
-  });
+  show(Late, { live: LIVE, opened: () => openedBy(VIEWS, router.hash) });
   await vi.waitFor(() => expect(document.querySelector("aside")).not.toBeNull(), 60_000);
   await tick();
   open(document.body);
@@ -107,7 +90,7 @@ it.each<[string, string, string, (host: HTMLElement) => void]>([
   await vi.waitFor(() => expect(document.querySelector("aside")).toBeNull());
   flushSync();
   await answerAll();
-  void unmount(shown);
+  close();
   expect(warned.mock.calls.filter((said: readonly unknown[]) => String(said[0]).includes("derived_inert"))).toEqual([]);
   expect(rejected).toEqual([]);
 });

@@ -1,10 +1,10 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Attempt } from "../contract/api.gen";
 import { i18n } from "../i18n/index.svelte";
 import { PHASES } from "../lib/phases";
 import { attemptText } from "../lib/words";
 import { ATTEMPT, REPEATED } from "./__fixtures__/attempts";
+import { close, found, hrefs, said, show, texts } from "./__fixtures__/shown";
 import AttemptCard from "./pod/AttemptCard.svelte";
 import AttemptList from "./pod/AttemptList.svelte";
 
@@ -38,46 +38,30 @@ const PREEMPTING: Attempt = {
   },
 };
 
-let made: ReturnType<typeof mount> | null = null;
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-});
+const card = (attempt: Attempt, last = true) => show(AttemptCard, { attempt, clusterId: 1, last });
+/** What each element is coloured with that a selector finds. */
+const colours = (selector: string) =>
+  [...document.querySelectorAll<HTMLElement>(selector)].map((part) => part.style.background);
 
 describe("AttemptCard", () => {
   it("says why not in plain words, the most frequent reason first", () => {
-    made = mount(AttemptCard, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
-    flushSync();
-    const text = document.body.textContent ?? "";
-    expect(text).toContain(
-      "Most common reason: Insufficient cpu (NodeResourcesFit), on 53 of 60 nodes.  None of 60 nodes could take it.",
+    card(ATTEMPT);
+    expect(said()).toContain(
+      "Most common reason: Insufficient cpu (NodeResourcesFit), on 53 of 60 nodes. None of 60 nodes could take it.",
     );
-    const rejections = [...document.querySelectorAll("li .reason")].map((element) => element.textContent);
-    expect(rejections).toEqual(["Insufficient cpu", "node(s) were unschedulable"]);
+    expect(texts("li .reason")).toEqual(["Insufficient cpu", "node(s) were unschedulable"]);
   });
 
   it("counts a reason once, whatever codes it came with", () => {
-    const refused = { plugin: "NodeResourcesFit", reason: "Insufficient example.com/gpu-milli" };
-    const attempt: Attempt = {
-      ...ATTEMPT,
-      rejections: [
-        {
-          plugin: "NodeUnschedulable",
-          reason: "node(s) were unschedulable",
-          code: "Unschedulable",
-          count: 25,
-          amounts: [],
-        },
-        { ...refused, code: "UnschedulableAndUnresolvable", count: 20, amounts: [] },
-        { ...refused, code: "Unschedulable", count: 15, amounts: [] },
-      ],
-    };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
-    const text = document.body.textContent ?? "";
-    expect(text).toContain(
+    const refused = { plugin: "NodeResourcesFit", reason: "Insufficient example.com/gpu-milli", amounts: [] };
+    const cordoned = { plugin: "NodeUnschedulable", reason: "node(s) were unschedulable", amounts: [] };
+    const rejections = [
+      { ...cordoned, code: "Unschedulable", count: 25 },
+      { ...refused, code: "UnschedulableAndUnresolvable", count: 20 },
+      { ...refused, code: "Unschedulable", count: 15 },
+    ];
+    card({ ...ATTEMPT, rejections });
+    expect(said()).toContain(
       "Most common reason: Insufficient example.com/gpu-milli (NodeResourcesFit), on 35 of 60 nodes.",
     );
     const items = [...document.querySelectorAll("li .reason")].map((element) => element.closest("li"));
@@ -86,47 +70,37 @@ describe("AttemptCard", () => {
   });
 
   it("counts no nodes where a pod was refused before any was evaluated", () => {
-    const refused = {
-      plugin: "VolumeBinding",
-      reason: "no claim",
-      code: "UnschedulableAndUnresolvable",
-      count: 12,
-      amounts: [],
-    };
+    const code = "UnschedulableAndUnresolvable";
+    const refused = { plugin: "VolumeBinding", reason: "no claim", code, count: 12, amounts: [] };
     const attempt: Attempt = { ...ATTEMPT, evaluated: 0, rejections: [refused] };
     expect(attemptText(attempt)).toBe("");
-    const props = { attempt: { ...attempt, message: "" }, clusterId: 1, last: true };
-    made = mount(AttemptCard, { target: document.body, props });
-    flushSync();
-    const item = document.querySelector("li .reason")?.closest("li");
-    expect(item?.querySelector(".count")?.textContent).toBe("whatever the node");
+    card({ ...attempt, message: "" });
+    expect(texts("li:has(.reason) .count")).toEqual(["whatever the node"]);
     expect(document.body.innerHTML).not.toContain("12");
   });
 
   it("has number, time and duration of the last of equal attempts, and says since which it is so", () => {
-    const show = (attempt: Attempt, last: boolean) => {
-      const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last } });
-      flushSync();
-      const head = document.querySelector(".head .note")?.textContent?.replaceAll(/\s+/g, " ").trim();
-      const label = document.querySelector("section")?.getAttribute("aria-label");
+    const headed = (attempt: Attempt, last: boolean) => {
+      card(attempt, last);
+      const [head] = texts(".head .note");
+      const label = found("section").getAttribute("aria-label");
       const phases = document.querySelector(".phases")?.getAttribute("aria-label");
-      void unmount(shown);
+      close();
       return { head, label, phases };
     };
     const [first, again] = [ATTEMPT.started_at, REPEATED.last_seen_at].map((at) => i18n.moment(Date.parse(at)));
-    const { head, label, phases } = show(REPEATED, false);
+    const { head, label, phases } = headed(REPEATED, false);
     expect(head).toBe(`#25 · ${again} · took 6.2 ms · same result since #2, ${first} (took 1.83 ms)`);
     expect(label).toBe("Attempt 25");
     expect(phases).toContain("6.2 ms");
-    expect(show({ ...REPEATED, last_duration_us: null, last_durations: {} }, true).head).toBe(
+    expect(headed({ ...REPEATED, last_duration_us: null, last_durations: {} }, true).head).toBe(
       `#25 · ${again} · same result since #2, ${first} (took 1.83 ms)`,
     );
-    expect(show(ATTEMPT, true).head).toBe(`#2 · ${first} · took 1.83 ms`);
+    expect(headed(ATTEMPT, true).head).toBe(`#2 · ${first} · took 1.83 ms`);
   });
 
   it("stacks the scores of the best nodes and marks the chosen one", () => {
-    made = mount(AttemptCard, { target: document.body, props: { attempt: PLACED, clusterId: 1, last: true } });
-    flushSync();
+    card(PLACED);
     const rows = [...document.querySelectorAll("ol > li")];
     expect(rows.map((row) => row.querySelectorAll(".part").length)).toEqual([2, 1]);
     expect(rows[0]?.textContent).toContain("chosen");
@@ -137,10 +111,9 @@ describe("AttemptCard", () => {
 describe("AttemptCard of a pod with one feasible node", () => {
   it("shows no scores, since there are none", () => {
     const attempt: Attempt = { ...PLACED, feasible: 1, tied: null, best: [{ node: "n1", total: null, scores: {} }] };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
-    expect(document.body.textContent).toContain("n1 was the only one, so no scores were needed.");
-    expect(document.body.textContent).not.toContain("Best nodes by score");
+    card(attempt);
+    expect(said()).toContain("n1 was the only one, so no scores were needed.");
+    expect(said()).not.toContain("Best nodes by score");
   });
 });
 
@@ -149,8 +122,7 @@ describe("AttemptCard of a pod that was placed where room was made for it", () =
 
   it("says which attempt made the room, with a link", () => {
     const attempt = { ...first, nominated_by: { seq: 4, attempt: 1, num_victims: 3 } };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
+    card(attempt);
     const link = document.querySelector("header a, .attempt > p a");
     expect([link?.textContent, link?.getAttribute("href")]).toEqual([
       "Tried first: nominated by attempt #1, which evicted 3 pods.",
@@ -161,41 +133,35 @@ describe("AttemptCard of a pod that was placed where room was made for it", () =
 });
 
 describe("colours", () => {
-  const backgrounds = (durations: Record<string, number>) => {
-    const attempt: Attempt = { ...ATTEMPT, last_durations: durations };
-    const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
-    const found = [...document.querySelectorAll<HTMLElement>(".phases span")].map((part) => part.style.background);
-    void unmount(shown);
-    document.body.replaceChildren();
-    return found;
+  const ofPhases = (durations: Record<string, number>) => {
+    card({ ...ATTEMPT, last_durations: durations });
+    const seen = colours(".phases span");
+    close();
+    return seen;
   };
 
   it("are of a phase, whatever other phases a cycle had", () => {
-    const [filter] = backgrounds({ filter: 10 });
+    const [filter] = ofPhases({ filter: 10 });
     expect(filter).toBeTruthy();
-    expect(backgrounds({ snapshot: 1, pre_filter: 2, filter: 10 })[2]).toBe(filter);
-    expect(new Set(backgrounds(Object.fromEntries(PHASES.map((phase) => [phase, 1])))).size).toBe(PHASES.length);
+    expect(ofPhases({ snapshot: 1, pre_filter: 2, filter: 10 })[2]).toBe(filter);
+    expect(new Set(ofPhases(Object.fromEntries(PHASES.map((phase) => [phase, 1])))).size).toBe(PHASES.length);
   });
 
   it("stand in the order of the phases, whatever the service sends first", () => {
-    const [filter, score] = [backgrounds({ filter: 1 })[0], backgrounds({ score: 1 })[0]];
-    expect(backgrounds({ score: 2, filter: 1 })).toEqual([filter, score]);
+    const [filter, score] = [ofPhases({ filter: 1 })[0], ofPhases({ score: 1 })[0]];
+    expect(ofPhases({ score: 2, filter: 1 })).toEqual([filter, score]);
   });
 
   it("are of a plugin, whatever other plugins scored", () => {
-    const best = (scores: Record<string, number>): Attempt => ({ ...PLACED, best: [{ node: "n1", total: 9, scores }] });
-    const colour = (attempt: Attempt) => {
-      const shown = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-      flushSync();
-      const part = document.querySelector<HTMLElement>('.part[title^="TaintToleration"]')?.style.background;
-      void unmount(shown);
-      document.body.replaceChildren();
-      return part;
+    const ofTaints = (scores: Record<string, number>) => {
+      card({ ...PLACED, best: [{ node: "n1", total: 9, scores }] });
+      const [seen] = colours('.part[title^="TaintToleration"]');
+      close();
+      return seen;
     };
-    const alone = colour(best({ TaintToleration: 9 }));
+    const alone = ofTaints({ TaintToleration: 9 });
     expect(alone).toBeTruthy();
-    expect(colour(best({ ImageLocality: 1, InterPodAffinity: 2, TaintToleration: 9 }))).toBe(alone);
+    expect(ofTaints({ ImageLocality: 1, InterPodAffinity: 2, TaintToleration: 9 })).toBe(alone);
   });
 });
 
@@ -203,34 +169,21 @@ describe("ScoreBars", () => {
   it("marks the nodes that tied and counts those that are not shown", () => {
     const best = [...PLACED.best, { node: "n3", total: 10, scores: { TaintToleration: 10 } }];
     const attempt: Attempt = { ...PLACED, feasible: 3, tied: 2, best };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
+    card(attempt);
     const rows = [...document.querySelectorAll("ol > li")].map((row) => row.textContent?.includes("tied"));
     expect(rows).toEqual([true, true, false]);
-    expect(document.body.textContent).not.toContain("more with the same");
-    void unmount(made);
-    made = mount(AttemptCard, {
-      target: document.body,
-      props: { attempt: { ...attempt, tied: 12 }, clusterId: 1, last: true },
-    });
-    flushSync();
-    expect(document.body.textContent).toContain("9 more nodes with the same total score");
+    expect(said()).not.toContain("more with the same");
+    close();
+    card({ ...attempt, tied: 12 });
+    expect(said()).toContain("9 more nodes with the same total score");
   });
 });
 
 describe("AttemptList", () => {
   it("counts repeats, which are no rows of their own", () => {
     const attempts = [REPEATED, { ...ATTEMPT, seq: 3, attempt: 1, last_attempt: 1 }];
-    const props = {
-      attempts,
-      open: undefined,
-      hasOlder: false,
-      onolder: () => undefined,
-      hrefOf: () => "#",
-      pagesIn: 1,
-    };
-    made = mount(AttemptList, { target: document.body, props });
-    flushSync();
+    const unused = { open: undefined, hasOlder: false, onolder: () => undefined, hrefOf: () => "#" };
+    show(AttemptList, { attempts, pagesIn: 1, ...unused });
     expect(document.querySelector("h3")?.textContent).toBe("All attempts · 25");
     const [first] = document.querySelectorAll("li");
     expect(first?.querySelector(".page a")?.getAttribute("href")).toBe(`#/clusters/1/attempts/${REPEATED.seq}`);
@@ -244,19 +197,10 @@ describe("AttemptList", () => {
 
 describe("Preemption", () => {
   it("names node and victims, each a link, and what it cost", () => {
-    made = mount(AttemptCard, { target: document.body, props: { attempt: PREEMPTING, clusterId: 1, last: true } });
-    flushSync();
-    const section = document.querySelector(".preemption");
-    const links = [...(section?.querySelectorAll("a") ?? [])].map((link) => [
-      link.textContent,
-      link.getAttribute("href"),
-    ]);
-    expect(links).toEqual([
-      ["n7", "#/clusters/1/nodes/n7"],
-      ["studio/a", "#/clusters/1/pods/studio/a"],
-      ["studio/b", "#/clusters/1/pods/studio/b"],
-      ["web/later", "#/clusters/1/pods/web/later"],
-    ]);
+    card(PREEMPTING);
+    expect(texts(".preemption a")).toEqual(["n7", "studio/a", "studio/b", "web/later"]);
+    const paths = ["nodes/n7", "pods/studio/a", "pods/studio/b", "pods/web/later"];
+    expect(hrefs(".preemption a")).toEqual(paths.map((path) => `#/clusters/1/${path}`));
     for (const text of [
       "24 nodes were tried",
       "candidates: 9",
@@ -264,31 +208,18 @@ describe("Preemption", () => {
       "1 victim more than allowed",
       "3 nodes were equal in all criteria",
     ])
-      expect(section?.textContent).toContain(text);
+      expect(found(".preemption").textContent).toContain(text);
   });
 
   it("says so when nobody's going would help", () => {
-    const preemption = {
-      tried: 4,
-      candidates: 0,
-      tied: 0,
-      node: "",
-      victims: [],
-      num_victims: 0,
-      num_pdb_violations: 0,
-      decided_by: "",
-      cleared: [],
-    };
-    const attempt: Attempt = { ...ATTEMPT, preemption };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
-    expect(document.querySelector(".preemption")?.textContent).toContain("the pod would fit on none of them");
+    const nobody = { node: "", victims: [], num_victims: 0, num_pdb_violations: 0, cleared: [] };
+    card({ ...ATTEMPT, preemption: { tried: 4, candidates: 0, tied: 0, decided_by: "", ...nobody } });
+    expect(found(".preemption").textContent).toContain("the pod would fit on none of them");
     expect(document.querySelectorAll(".preemption a").length).toBe(0);
   });
 
   it("is left out when no victims were looked for", () => {
-    made = mount(AttemptCard, { target: document.body, props: { attempt: ATTEMPT, clusterId: 1, last: true } });
-    flushSync();
+    card(ATTEMPT);
     expect(document.querySelector(".preemption")).toBeNull();
   });
 });

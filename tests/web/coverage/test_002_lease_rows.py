@@ -19,11 +19,6 @@ from kschedweb.scheduling.models import Lease
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("patient_fence")]
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster.objects.create(name="led")
-
-
 def candidate(name: str) -> Elector:
     return Elector(name, LeaseTimes(duration=15, renew_deadline=10, retry_period=2), wake=lambda _: None)
 

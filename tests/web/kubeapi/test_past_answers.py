@@ -23,9 +23,8 @@ from kschedweb.traces.models import Checkpoint
 from scheduler_core.apiserver.answers import Status
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import cluster, put
+from tests.web.scheduling.conftest import put
 
-__all__ = ["cluster"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
 
 LEAST = 25  # positions

@@ -18,9 +18,7 @@ from scheduler_core.model.changes import Change, PreBindVerdict
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite, Effects
 from scheduler_core.scheduler.scheduler import Budget
 from tests.builders import make_manifest
-from tests.web.scheduling.conftest import cluster, lead, put
-
-__all__ = ["cluster"]
+from tests.web.scheduling.conftest import lead, put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

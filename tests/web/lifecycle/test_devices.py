@@ -11,9 +11,7 @@ from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.runner.host import EngineHost
 from scheduler_core.controllers.device_annotation import DEVICES
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import cluster, lead, put, settle
-
-__all__ = ["cluster"]
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

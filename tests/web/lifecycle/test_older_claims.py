@@ -16,9 +16,7 @@ from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.common.errors import ApplicationError
 from kschedweb.lifecycle.runner import ControllerHost
 from tests.builders import make_node
-from tests.web.scheduling.conftest import cluster, lead, put, settle
-
-__all__ = ["cluster"]
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

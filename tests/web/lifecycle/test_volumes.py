@@ -15,9 +15,7 @@ from scheduler_core.apiserver.answers import Outcome, Refused
 from scheduler_core.apiserver.effects import write_requests
 from scheduler_core.apiserver.requests import ObjectKey, Patch
 from tests.builders import make, make_manifest, make_node, make_pod
-from tests.web.scheduling.conftest import cluster, lead, put, settle
-
-__all__ = ["cluster"]
+from tests.web.scheduling.conftest import lead, put, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

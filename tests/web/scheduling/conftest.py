@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
@@ -19,14 +18,6 @@ from tests.web.scheduling.extenders import ExtenderServer, serving
 
 
 @pytest.fixture
-def cluster(db: None, request: pytest.FixtureRequest) -> Cluster:
-    """An empty cluster; where all is told one made as people make them, whose log begins with its settings."""
-    if "all_is_told" in request.fixturenames:
-        return cluster_services.cluster_create(name="lived", seed=1)
-    return Cluster.objects.create(name="scheduled", seed=1)
-
-
-@pytest.fixture
 def all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Histories that are lived have nothing of which no log tells."""
     monkeypatch.setattr("tests.web.scheduling.lived.bind_untold", lambda *_: None)
@@ -36,8 +27,7 @@ def all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def small(cluster: Cluster) -> Cluster:
     """Few pods: a checkpoint, and something after it."""
     put(cluster, make_manifest("Namespace", "secrets"), make_node("n0").capacity(cpu="2"))
-    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
     return cluster
 
 
@@ -73,6 +63,12 @@ def put(cluster: Cluster, *objects: Builder | dict[str, Any]) -> None:
 def lead(cluster: Cluster, holder: str = "test") -> EngineHost:
     """A new leader's engine."""
     return EngineHost(cluster.pk, leases.fence_raise(cluster_id=cluster.pk, holder=holder))
+
+
+def scheduled(cluster: Cluster, *objects: Builder | dict[str, Any]) -> EngineHost:
+    """Put objects into a cluster, and let a new leader schedule all that can be."""
+    put(cluster, *objects)
+    return settle(lead(cluster))
 
 
 def bind_untold(cluster: Cluster, name: str, node_name: str) -> None:

@@ -13,11 +13,11 @@ class Clock:
         return self.now
 
 
-def make_elector(name: str, clock: Clock, woken: list[tuple[str, int]]) -> Elector:
+def make_elector(name: str, clock: Clock) -> Elector:
     return Elector(
         identity=name,
         times=LeaseTimes(duration=15, renew_deadline=10, retry_period=2),
-        wake=lambda cluster_id: woken.append((name, cluster_id)),
+        wake=lambda cluster_id: None,
         monotonic=clock,
         jitter=lambda: 0.0,
     )

@@ -1,6 +1,5 @@
 """What was asked and what there was: stored with attempts, told by REST, and made only of what is stored."""
 
-from typing import Any
 
 import pytest
 
@@ -8,8 +7,8 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get
+from tests.web.scheduling.conftest import put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,15 +24,7 @@ def host(cluster: Cluster) -> EngineHost:
     """A pod that asks more than the one node has left was tried."""
     node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
     held = make_pod("held").req(cpu="150m").on("n1")
-    put(cluster, node, held, make_pod("big").req(cpu="31"))
-    host = settle(lead(cluster))
-    return host
-
-
-def get(cluster: Cluster, path: str) -> Any:
-    response = logged_in().get(f"/api/clusters/{cluster.pk}/{path}")
-    assert response.status_code == 200, response.content
-    return response.json()
+    return scheduled(cluster, node, held, make_pod("big").req(cpu="31"))
 
 
 def test_attempt_tells_what_was_asked_and_what_there_was(cluster: Cluster, host: EngineHost) -> None:
@@ -93,8 +84,7 @@ def test_reason_that_does_not_hold_any_more_has_no_amounts(cluster: Cluster, hos
 
 def test_node_that_is_cordoned_no_more_has_no_amounts(cluster: Cluster) -> None:
     node = make_node("n1").capacity(cpu="16", memory="8Gi", pods="10")
-    put(cluster, node.unschedulable(), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, node.unschedulable(), make_pod("p").req(cpu="1"))
     (told,) = [each["now"] for each in get(cluster, "refusals?node=n1")["refusals"]]
     assert [each["kind"] for each in told] == ["cordon"]
     put(cluster, make_node("n1").capacity(cpu="16", memory="8Gi", pods="10"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,8 @@ from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.scheduling.runner.slices import Worker
 from tests.builders import make_node, make_pod
-from tests.web.rest import logged_in
+from tests.waiting import HANG_SECONDS, eventually, joined
+from tests.web.rest import items, logged_in, upload
 from tests.web.scheduling.conftest import lead, put
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -78,27 +80,60 @@ def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseEx
     return thread, failed
 
 
+def wait_for_a_lock(statement: str, waiting: threading.Thread, seen: Callable[[], object]) -> None:
+    """Until that statement of the thread waits for a lock; a failure shows what is `seen`."""
+    ends_at = time.monotonic() + HANG_SECONDS
+    while not waits_for_a_lock(statement):
+        assert time.monotonic() < ends_at and waiting.is_alive(), seen()
+        time.sleep(0.01)
+
+
+@contextmanager
+def another_session(statement: str, cluster: Cluster) -> Iterator[Any]:
+    """A connection with a transaction in which this was done to the cluster."""
+    other = connection.copy()
+    try:
+        other.connect()
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute(statement, [cluster.pk])
+        yield other
+    finally:
+        other.close()
+
+
+@pytest.fixture
+def held_commits(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], tuple[threading.Event, threading.Event]]:
+    """`held, go_on = held_commits(module)`: whoever commits changes by it says so, and waits."""
+
+    def hold(module: Any) -> tuple[threading.Event, threading.Event]:
+        held, go_on = threading.Event(), threading.Event()
+        commit = module.changes_commit
+
+        def slow_commit(**arguments: Any) -> int:
+            if arguments["entries"]:
+                held.set()
+                assert go_on.wait(HANG_SECONDS)
+            return int(commit(**arguments))
+
+        monkeypatch.setattr(module, "changes_commit", slow_commit)
+        return held, go_on
+
+    return hold
+
+
+Held = Callable[[Any], tuple[threading.Event, threading.Event]]
+
+
+@pytest.mark.usefixtures("patient_fence")
 @pytest.mark.parametrize("who", ["binding worker", "leader", "upload"])
-def test_deletion_waits_for_a_writer_that_has_locked_objects(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, who: str
-) -> None:
+def test_deletion_waits_for_a_writer_that_has_locked_objects(cluster: Cluster, held_commits: Held, who: str) -> None:
     """The writer stands before the cluster's counter, with rows of objects locked."""
     put(cluster, node(1), pod("a"), make_pod("big").req(cpu="99"))
     host = lead(cluster)
     if who == "binding worker":
         host.step()
-    held, deleting = threading.Event(), threading.Event()
-    module: Any = object_services if who == "upload" else store
-    commit = module.changes_commit
-
-    def slow_commit(**arguments: Any) -> int:
-        if arguments["entries"]:
-            held.set()
-            assert deleting.wait(30)
-        return int(commit(**arguments))
-
-    monkeypatch.setattr(module, "changes_commit", slow_commit)
-    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
+    held, deleting = held_commits(object_services if who == "upload" else store)
     client = logged_in()
     again = {**pod("a"), "metadata": {**pod("a")["metadata"], "labels": {"new": "label"}}}
     work = {
@@ -107,51 +142,30 @@ def test_deletion_waits_for_a_writer_that_has_locked_objects(
         "upload": lambda: put(cluster, again),
     }[who]
     writer, failed = in_thread(work)
-    assert held.wait(30)
+    assert held.wait(HANG_SECONDS)
     answers: list[int] = []
     deleter, broken = in_thread(lambda: answers.append(client.delete(f"/api/clusters/{cluster.pk}").status_code))
-    ends_at = time.monotonic() + 30
-    while not waits_for_a_lock("FOR UPDATE"):
-        assert time.monotonic() < ends_at and deleter.is_alive(), (answers, broken, failed)
-        time.sleep(0.01)
+    wait_for_a_lock("FOR UPDATE", deleter, lambda: (answers, broken, failed))
     deleting.set()
-    for thread in (writer, deleter):
-        thread.join(60)
+    joined(writer, deleter)
     assert (answers, broken, failed) == ([204], [], [])
     assert left_of({cluster.pk}) == {}
 
 
-def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("patient_fence")
+def test_import_that_changes_the_life_cycle_waits_for_a_binding_worker(cluster: Cluster, held_commits: Held) -> None:
     """It changes objects as well, and the cluster's own row comes last here too."""
     put(cluster, node(1), pod("a"))
     lead(cluster).step()
-    held, importing = threading.Event(), threading.Event()
-    commit = store.changes_commit
-
-    def slow_commit(**arguments: Any) -> int:
-        held.set()
-        assert importing.wait(30)
-        return commit(**arguments)
-
-    monkeypatch.setattr(store, "changes_commit", slow_commit)
-    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)
+    held, importing = held_commits(store)
     worker, failed = in_thread(lambda: services.bindings_carry_out(cluster_id=cluster.pk))
-    assert held.wait(30)
-    body = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": [pod("a"), pod("b")]})
-    url, client = f"/api/clusters/{cluster.pk}/import?filename=f.json&lifecycle=simulate", logged_in()
-    answers: list[int] = []
-    importer, broken = in_thread(
-        lambda: answers.append(client.post(url, body, content_type="application/json").status_code)
-    )
-    ends_at = time.monotonic() + 30
-    while not waits_for_a_lock("FOR UPDATE"):
-        assert time.monotonic() < ends_at and importer.is_alive(), (answers, broken, failed)
-        time.sleep(0.01)
+    assert held.wait(HANG_SECONDS)
+    body, client, answers = orjson.dumps(items(pod("a"), pod("b"))), logged_in(), list[int]()
+    query = "?filename=f.json&lifecycle=simulate"
+    importer, broken = in_thread(lambda: answers.append(upload(client, cluster, body, query).status_code))
+    wait_for_a_lock("FOR UPDATE", importer, lambda: (answers, broken, failed))
     importing.set()
-    for thread in (worker, importer):
-        thread.join(60)
+    joined(worker, importer)
     assert (failed, broken) == ([], []) and answers[0] < 300
     cluster.refresh_from_db()
     assert cluster.lifecycle_mode == "simulate" and Pod.objects.filter(cluster=cluster).count() == 2
@@ -163,21 +177,13 @@ def test_deletion_steps_back_for_whoever_has_a_row_it_did_not_know_and_waits_for
     """As a pod would be that was put in after the deletion had locked all pods."""
     put(cluster, node(1))
     monkeypatch.setattr(clusters, "DELETE_TRIES", 1_000)
-    other = connection.copy()
-    try:
-        other.connect()
-        other.set_autocommit(False)
+    with another_session("SELECT 1 FROM cluster_change WHERE cluster_id = %s FOR UPDATE", cluster) as other:
+        deleter, broken = in_thread(lambda: cluster_services.cluster_delete(cluster_id=cluster.pk))
+        wait_for_a_lock('DELETE FROM "cluster_change"', deleter, lambda: broken)
         with other.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM cluster_change WHERE cluster_id = %s FOR UPDATE", [cluster.pk])
-            deleter, broken = in_thread(lambda: cluster_services.cluster_delete(cluster_id=cluster.pk))
-            ends_at = time.monotonic() + 30
-            while not waits_for_a_lock('DELETE FROM "cluster_change"'):
-                assert time.monotonic() < ends_at and deleter.is_alive(), broken
             cursor.execute("UPDATE cluster_cluster SET rv = rv WHERE id = %s", [cluster.pk])
         other.commit()
-        deleter.join(60)
-    finally:
-        other.close()
+        joined(deleter)
     assert broken == [] and left_of({cluster.pk}) == {}
 
 
@@ -185,9 +191,8 @@ ROUNDS, CLUSTERS = 3, 4
 
 
 @pytest.fixture
-def busy_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+def busy_workers(patient_fence: None) -> Iterator[dict[str, Any]]:
     """A scheduler worker and two binding workers, which work on all clusters until the test ends."""
-    monkeypatch.setattr(leases, "IDLE_IN_TRANSACTION_MS", 60_000)  # the machine may be busy
     over = threading.Event()
     failures: list[BaseException] = []
     worker = Worker("one", Elector("one/1", LeaseTimes(), wake=lambda _: None))
@@ -215,8 +220,7 @@ def busy_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
         yield {"failures": failures, "worker": worker}
     finally:
         over.set()
-        for thread in started:
-            thread.join(60)
+        joined(*started)
 
 
 def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(busy_workers: dict[str, Any]) -> None:
@@ -236,24 +240,21 @@ def test_clusters_are_deleted_under_full_scheduling_and_the_others_go_on(busy_wo
         uploads: list[tuple[threading.Thread, list[BaseException]]] = []
         deletions = []
         for cluster in doomed:
-            ends_at = time.monotonic() + 60
-            while not Pod.objects.filter(cluster=cluster).exclude(node_name="").exists():
-                assert time.monotonic() < ends_at, busy_workers["failures"]
-                time.sleep(0.01)
+            eventually(
+                Pod.objects.filter(cluster=cluster).exclude(node_name="").exists, lambda: busy_workers["failures"]
+            )
             uploads.append(in_thread(lambda cluster=cluster: put(cluster, *(pod(f"q{i}") for i in range(40)))))
             url = f"/api/clusters/{cluster.pk}"
             deletions.append(in_thread(partial(delete, url, answers)))
             gone.add(cluster.pk)
         for thread, failed in (*deletions, *uploads):
-            thread.join(120)
+            joined(thread)
             assert all(isinstance(error, ApplicationError) for error in failed), failed
         assert answers == [204] * CLUSTERS
     assert left_of(gone) == {}
     put(stays, pod("last"))
-    ends_at = time.monotonic() + 60
-    while Pod.objects.filter(cluster=stays, node_name="").exists():
-        assert time.monotonic() < ends_at, busy_workers["failures"]
-        time.sleep(0.01)
+    unbound = Pod.objects.filter(cluster=stays, node_name="")
+    eventually(lambda: not unbound.exists(), lambda: busy_workers["failures"])
     assert busy_workers["failures"] == []
     assert busy_workers["worker"].elector.led_clusters() == [stays.pk]
 
@@ -271,21 +272,22 @@ def test_engine_of_a_cluster_that_is_gone_ends_quietly(cluster: Cluster, log_lin
         EngineHost(cluster.pk, 1).step()
 
 
+@contextmanager
+def patience(seconds: str) -> Iterator[None]:
+    """Whoever waits longer for a lock fails."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = %s", [seconds])
+    try:
+        yield
+    finally:
+        connection.close()
+
+
 def test_deletion_waits_for_no_writer_of_another_cluster(cluster: Cluster) -> None:
     busy = Cluster.objects.create(name="busy")
     put(busy, make_pod("p").req(cpu="1"))
-    other = connection.copy()
-    try:
-        other.connect()
-        other.set_autocommit(False)
-        with other.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM cluster_pod WHERE cluster_id = %s FOR UPDATE", [busy.pk])
-        with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '1s'")
+    with another_session("SELECT 1 FROM cluster_pod WHERE cluster_id = %s FOR UPDATE", busy), patience("1s"):
         cluster_services.cluster_delete(cluster_id=cluster.pk)
-    finally:
-        other.close()
-        connection.close()
     assert list(Cluster.objects.values_list("name", flat=True)) == ["busy"]
 
 
@@ -294,16 +296,6 @@ def test_renewal_waits_for_no_lease_that_somebody_is_writing(cluster: Cluster) -
     elector = Elector("one", LeaseTimes(), wake=lambda _: None)
     elector.tick()
     views = [view for view in leases.leases_list() if view.holder == "one"]
-    other = connection.copy()
-    try:
-        other.connect()
-        other.set_autocommit(False)
-        with other.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM leases WHERE cluster_id = %s FOR UPDATE", [cluster.pk])
-        with connection.cursor() as cursor:
-            cursor.execute("SET lock_timeout = '5s'")
+    with another_session("SELECT 1 FROM leases WHERE cluster_id = %s FOR UPDATE", cluster), patience("5s"):
         renewed = leases.leases_renew(views=views, duration_seconds=15)
-    finally:
-        other.close()
-        connection.close()
     assert set(renewed) == {two.pk}

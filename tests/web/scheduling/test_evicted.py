@@ -20,8 +20,8 @@ from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt, EngineLog
 from scheduler_core.preemption.criteria import PRIORITY_OFFSET
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get, logged_in
+from tests.web.scheduling.conftest import put, scheduled, settle
 from tests.web.scheduling.extenders import ExtenderServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
@@ -32,9 +32,7 @@ EARLY = "2030-01-01T00:00:00Z"
 
 
 def asked(cluster: Cluster, name: str, query: str = "", status: int = 200) -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/{name}/evicted{query}")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(cluster, f"pods/default/{name}/evicted{query}", status)
 
 
 def low(name: str, node: str, cpu: str, priority: int = 0) -> Any:
@@ -55,7 +53,7 @@ def preempted(cluster: Cluster) -> Cluster:
     On n2 are four pods of 1 cpu, of which the most important is spared.
     """
     Cluster.objects.filter(pk=cluster.pk).update(lifecycle_mode=LifecycleMode.SIMULATE)
-    put(
+    scheduler = scheduled(
         cluster,
         make_manifest("PriorityClass", "high", value=100),
         *(make_node(f"n{number}").capacity(cpu="4", memory="8Gi", pods="20") for number in range(1, 5)),
@@ -68,7 +66,6 @@ def preempted(cluster: Cluster) -> Cluster:
         low("dear", "n3", "4", 5),
         make_pod("equal").req(cpu="4").on("n4").spec(priorityClassName="high"),
     )  # fmt: skip
-    scheduler = settle(lead(cluster))
     put(cluster, make_pod("high").req(cpu="3").spec(priorityClassName="high"))
     settle(scheduler)
     for _ in range(10):
@@ -251,8 +248,7 @@ def searching(cluster: Cluster) -> None:
     """`high` asks 3 of 4 cpu: n1 costs a pod of priority 0, n2 one of 1, n3 one of 2."""
     nodes = [make_node(f"n{number}").capacity(cpu="4", memory="8Gi", pods="20") for number in range(1, 4)]
     pods = [low(f"low-{number}", f"n{number}", "4", number - 1) for number in range(1, 4)]
-    put(cluster, make_manifest("PriorityClass", "high", value=100), *nodes, *pods)
-    scheduler = settle(lead(cluster))
+    scheduler = scheduled(cluster, make_manifest("PriorityClass", "high", value=100), *nodes, *pods)
     put(cluster, make_pod("high").req(cpu="3").spec(priorityClassName="high"))
     settle(scheduler)
     while bindings.evictions_run(cluster.pk):

@@ -16,8 +16,8 @@ from kschedweb.scheduling.past.errors import NotReplayableError
 from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.waiting import HANG_SECONDS
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get, logged_in, post
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -27,15 +27,11 @@ def node(name: str) -> Any:
 
 
 def asked(cluster: Cluster, query: str = "", status: int = 200, name: str = "it") -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/{name}/fits{query}")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(cluster, f"pods/default/{name}/fits{query}", status)
 
 
 def sent(cluster: Cluster, body: Any, query: str = "", status: int = 200) -> Any:
-    answer = logged_in().post(f"/api/clusters/{cluster.pk}/fits{query}", body, format="json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return post(cluster, f"fits{query}", body, status)
 
 
 def test_pending_pod_with_what_would_make_it_fit(cluster: Cluster) -> None:
@@ -128,9 +124,7 @@ def put_counted_quota(cluster: Cluster, hard: dict[str, str], used: dict[str, st
 
 
 def asked_of(cluster: Cluster, kind: str, name: str, status: int = 200) -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/workloads/{kind}/default/{name}/fits")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(cluster, f"workloads/{kind}/default/{name}/fits", status)
 
 
 def test_engine_that_is_kept_knows_what_has_changed_since(cluster: Cluster) -> None:
@@ -247,8 +241,7 @@ def test_pod_that_waited_then(cluster: Cluster) -> None:
 
 
 def test_pod_with_a_node_is_refused(cluster: Cluster) -> None:
-    put(cluster, node("n1"), make_pod("it").req(cpu="1m"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), make_pod("it").req(cpu="1m"))
     assert asked(cluster, status=422)["extra"] == {"node": "n1"}
     assert asked(cluster, status=404, name="nobody")["code"] == "not_found"
 

@@ -19,7 +19,7 @@ from scheduler_core.apiserver.answers import Refused
 from scheduler_core.apiserver.requests import Create
 from tests.builders import make_manifest, make_pod
 from tests.cases import cases
-from tests.web.rest import logged_in
+from tests.web.rest import logged_in, post
 from tests.web.scheduling.conftest import lead, put, settle
 from tests.web.scheduling.test_fits import asked, asked_of, node, owned, put_counted_quota
 
@@ -32,9 +32,7 @@ def changes_of(suggestion: Any) -> list[Any]:
 
 def applied_of(cluster: Cluster, suggestion: Any, status: int = 200, **more: Any) -> Any:
     body = {"changes": changes_of(suggestion), **more}
-    answer = logged_in().post(f"/api/clusters/{cluster.pk}/pods/default/it/fits", body, format="json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return post(cluster, "pods/default/it/fits", body, status)
 
 
 def writes(said: Any) -> list[str]:
@@ -147,10 +145,8 @@ def replicas(name: str, number: int, cpu: str = "1") -> dict[str, Any]:
 
 
 def applied_to(cluster: Cluster, name: str, suggestion: Any, status: int = 200, **more: Any) -> Any:
-    url = f"/api/clusters/{cluster.pk}/workloads/ReplicaSet/default/{name}/fits"
-    answer = logged_in().post(url, {"changes": changes_of(suggestion), **more}, format="json")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    body = {"changes": changes_of(suggestion), **more}
+    return post(cluster, f"workloads/ReplicaSet/default/{name}/fits", body, status)
 
 
 def test_quota_that_is_enlarged_lets_the_pod_in(cluster: Cluster) -> None:

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.utils import timezone
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.ops.processes import wait_until
 from kschedweb.scheduling import health, leadership, leases
 from kschedweb.scheduling.models import EngineState, Lease, LeaseFence
-from tests.waiting import HANG_SECONDS
+from tests.cases import cases
+from tests.waiting import HANG_SECONDS, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,46 +153,49 @@ def test_what_is_missing_is_said_and_is_no_error_of_the_service(
     assert [line for line in log_lines() if line[:1] not in "IW"] == []
 
 
-def test_check_that_hangs_has_failed_and_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, started = threading.Event(), []
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[int], threading.Event]]:
+    """The check of the database hangs until it may go on: how often it was begun, and what lets it go on."""
+    go_on, started = threading.Event(), list[int]()
 
     def hang() -> str:
         started.append(1)
-        go_on.wait(30)
+        go_on.wait(HANG_SECONDS)
         return ""
 
     monkeypatch.setitem(health.CHECKS, "postgresql", hang)
+    yield started, go_on
+    go_on.set()
+
+
+def test_check_that_hangs_has_failed_and_is_not_started_again(
+    hanging: tuple[list[int], threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, _ = hanging
     monkeypatch.setattr(health, "CHECK_SECONDS", 0.05)
-    try:
-        for _ in range(3):
-            assert health.problems(("ping", "postgresql")) == {"ping": "", "postgresql": "does not answer"}
-        assert len(started) == 1
-    finally:
-        go_on.set()
+    for _ in range(3):
+        assert health.problems(("ping", "postgresql")) == {"ping": "", "postgresql": "does not answer"}
+    assert len(started) == 1
 
 
-def test_probes_at_the_same_time_share_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, started = threading.Event(), []
-
-    def slow() -> str:
-        started.append(1)
-        go_on.wait(30)
-        return ""
-
-    monkeypatch.setitem(health.CHECKS, "postgresql", slow)
-    monkeypatch.setattr(health, "CHECK_SECONDS", 30)
+def test_probes_at_the_same_time_share_an_answer(
+    hanging: tuple[list[int], threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, go_on = hanging
+    monkeypatch.setattr(health, "CHECK_SECONDS", HANG_SECONDS)
     with ThreadPoolExecutor() as threads:
         probes = [threads.submit(health.problems, ("postgresql",)) for _ in range(4)]
         try:
-            assert wait_until(lambda: bool(started), seconds=30)
+            eventually(lambda: started)
         finally:
             go_on.set()
-        assert [probe.result(60) for probe in probes] == 4 * [{"postgresql": ""}]
+        assert [probe.result(HANG_SECONDS) for probe in probes] == 4 * [{"postgresql": ""}]
 
 
-@pytest.mark.parametrize(
-    ("age", "status"),
-    [pytest.param(34, 200, id="lease and grace are not over"), pytest.param(36, 503, id="nobody renews")],
+@cases(
+    "age, status",
+    ("lease and grace are not over", 34, 200),
+    ("nobody renews", 36, 503),
 )
 def test_leader_election_fails_when_nobody_has_renewed_for_35_seconds(age: float, status: int) -> None:
     led(age=age)
@@ -235,9 +237,3 @@ def test_unknown_names() -> None:
     assert status == 200
     assert "[+]valkey excluded: ok\n" in text
     assert 'warn: some health checks cannot be excluded: no matches for "nothing"\n' in text
-
-
-def test_migrations_that_are_not_applied_keep_the_process_from_being_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    health._migrated.clear()
-    monkeypatch.setattr(MigrationExecutor, "migration_plan", lambda *_: [1, 2])
-    assert get("/readyz/migrations")[1] == "2 migrations are not applied\n"

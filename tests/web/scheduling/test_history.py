@@ -21,8 +21,8 @@ from kschedweb.rest import exports
 from kschedweb.scheduling import services
 from kschedweb.traces.models import Attempt, EngineLog
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import bind_untold, lead, put, settle
+from tests.web.rest import get, logged_in
+from tests.web.scheduling.conftest import bind_untold, lead, put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,20 +35,13 @@ def pod(name: str, cpu: str = "1") -> dict[str, Any]:
     return make_pod(name).req(cpu=cpu, memory="1Gi").manifest()
 
 
-def get(cluster: Cluster, path: str, **query: Any) -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/{path}", query)
-    assert answer.status_code == 200, answer.content
-    return answer.json()
-
-
 def history(cluster: Cluster, name: str) -> list[tuple[str, str]]:
     entries = get(cluster, f"pods/default/{name}/history")["entries"]
     return [(entry["kind"], entry["what"]) for entry in entries]
 
 
 def test_history_follows_a_pod_from_the_queue_to_its_node(cluster: Cluster) -> None:
-    put(cluster, node("n1"), pod("a"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), pod("a"))
     told = history(cluster, "a")
     assert told[:3] == [("queue", "active"), ("attempt", "scheduled"), ("cache", "assumed")]
     assert set(told[3:]) == {
@@ -57,8 +50,7 @@ def test_history_follows_a_pod_from_the_queue_to_its_node(cluster: Cluster) -> N
 
 
 def test_history_names_the_event_and_the_hint_that_moved_a_pod(cluster: Cluster) -> None:
-    put(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
     put(cluster, node("n2", cpu="32"))
     settle(host)
     entries = get(cluster, "pods/default/big/history")["entries"]
@@ -125,8 +117,7 @@ def crowded(cluster: Cluster) -> Cluster:
     """A pod of high priority that finds room on one of two nodes only when others go."""
     high = make_pod("high").req(cpu="3").spec(priorityClassName="high").manifest()
     low = [make_pod(f"low-{n}").req(cpu="2").on(f"n{n}").phase("Running").manifest() for n in (1, 2)]
-    put(cluster, make_manifest("PriorityClass", "high", value=100), node("n1"), node("n2"), *low, high)
-    settle(lead(cluster))
+    scheduled(cluster, make_manifest("PriorityClass", "high", value=100), node("n1"), node("n2"), *low, high)
     return cluster
 
 
@@ -143,8 +134,7 @@ def test_success_names_the_attempt_that_made_room(crowded: Cluster) -> None:
     (search,) = get(crowded, "preemptions")["results"]
     for victim in search["detail"]["victims"]:
         pod_delete(cluster_id=crowded.pk, namespace="default", name=victim.split("/")[1], actor="test", grace_seconds=0)
-    put(crowded, pod("other", cpu="500m"))
-    settle(lead(crowded))
+    scheduled(crowded, pod("other", cpu="500m"))
     placed, searched = get(crowded, "pods/default/high/attempts")["results"]
     assert (placed["node_name"], placed["tried_first"]) == (search["detail"]["node"], True)
     by = {"seq": searched["seq"], "attempt": searched["last_attempt"], "num_victims": 1}
@@ -185,8 +175,7 @@ def test_attempt_with_a_page_of_its_matrix_does_not_list_all_nodes(cluster: Clus
         one["metadata"] = {**one["metadata"], "name": f"on-{name}", "uid": f"uid-{name}"}
     high = make_pod("high").req(cpu="3").spec(priorityClassName="high").manifest()
     objects = [make_manifest("PriorityClass", "high", value=100), *map(node, names), *there, high]
-    put(cluster, *objects)
-    settle(lead(cluster))
+    scheduled(cluster, *objects)
     path = f"attempts/{Attempt.objects.get(cluster=cluster).seq}"
     told = logged_in().get(f"/api/clusters/{cluster.pk}/{path}", {"limit": 1})
     assert len(told.content) < 5000
@@ -197,16 +186,14 @@ def test_attempt_with_a_page_of_its_matrix_does_not_list_all_nodes(cluster: Clus
 
 
 def test_attempt_without_a_search_for_victims_has_none(cluster: Cluster) -> None:
-    put(cluster, node("n1"), pod("a"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), pod("a"))
     seq = Attempt.objects.get(cluster=cluster).seq
     answer = logged_in().get(f"/api/clusters/{cluster.pk}/attempts/{seq}/preemption")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 def test_attempt_says_how_many_nodes_tied_and_which(cluster: Cluster) -> None:
-    put(cluster, *(node(f"n{number}") for number in range(4)), node("small", cpu="2"), pod("a", cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, *(node(f"n{number}") for number in range(4)), node("small", cpu="2"), pod("a", cpu="1"))
     stored = Attempt.objects.get(cluster=cluster)
     (listed,) = get(cluster, "pods/default/a/attempts")["results"]
     assert listed["tied"] == stored.tied == 4
@@ -219,8 +206,7 @@ def test_attempt_says_how_many_nodes_tied_and_which(cluster: Cluster) -> None:
 
 
 def test_attempt_with_one_best_node_ties_with_nobody(cluster: Cluster) -> None:
-    put(cluster, node("large", cpu="64"), node("small", cpu="2"), pod("a", cpu="1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("large", cpu="64"), node("small", cpu="2"), pod("a", cpu="1"))
     assert Attempt.objects.get(cluster=cluster).tied == 1
     put(cluster, pod("too-big", cpu="128"))
     settle(host)
@@ -240,8 +226,7 @@ def test_attempt_says_where_it_stood_and_how_the_walk_went(crowded: Cluster) -> 
 def test_matrix_is_paged_sorted_and_filtered(cluster: Cluster) -> None:
     sizes = {f"n{number}": str(2 + 2 * number) for number in range(6)}
     tainted = make_node("locked").capacity(cpu="64").taint("dedicated", "x").manifest()
-    put(cluster, *(node(name, cpu) for name, cpu in sizes.items()), tainted, pod("a", cpu="3"))
-    settle(lead(cluster))
+    scheduled(cluster, *(node(name, cpu) for name, cpu in sizes.items()), tainted, pod("a", cpu="3"))
     path = f"attempts/{Attempt.objects.get(cluster=cluster).seq}"
 
     def nodes(**query: Any) -> list[str]:
@@ -300,8 +285,7 @@ def test_export_has_one_line_for_each_row_in_both_forms(crowded: Cluster) -> Non
 
 def test_export_goes_on_where_a_page_ended(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kschedweb.rest.exports.ROWS_AT_ONCE", 3)
-    put(cluster, node("n1", cpu="64"), *(pod(f"p{number}") for number in range(8)))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1", cpu="64"), *(pod(f"p{number}") for number in range(8)))
     sent = list(logged_in().get(f"/api/clusters/{cluster.pk}/export/attempts.jsonl").streaming_content)  # type: ignore[attr-defined]
     assert [chunk.count(b"\n") for chunk in sent] == [3, 3, 2]
     names = [orjson.loads(line)["name"] for line in b"".join(sent).splitlines()]

@@ -12,7 +12,7 @@ from kschedweb.scheduling.runner.host import REBUILD_SECONDS, SECONDS_PER_CHANGE
 from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import bind_untold, lead, put, settle
+from tests.web.scheduling.conftest import bind_untold, lead, put, scheduled, settle
 
 # A rebuild reads one moment in a transaction of its own, so these cannot run inside one.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,8 +27,7 @@ def pod(name: str, cpu: str = "1") -> dict[str, object]:
 
 
 def test_pods_are_bound_with_all_records_when_they_fit(cluster: Cluster) -> None:
-    put(cluster, node("n1"), node("n2"), *(pod(f"p{i}") for i in range(6)))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), node("n2"), *(pod(f"p{i}") for i in range(6)))
     assert Pod.objects.filter(cluster=cluster, node_name__in=["n1", "n2"]).count() == 6
     assert Binding.objects.filter(cluster=cluster, status=WorkStatus.DONE).count() == 6
     assert Attempt.objects.filter(cluster=cluster, result="scheduled").count() == 6
@@ -37,8 +36,7 @@ def test_pods_are_bound_with_all_records_when_they_fit(cluster: Cluster) -> None
 
 
 def test_engine_log_and_change_log_are_dense_after_a_run(cluster: Cluster) -> None:
-    put(cluster, node("n1"), *(pod(f"p{i}") for i in range(6)))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), *(pod(f"p{i}") for i in range(6)))
     cluster.refresh_from_db()
     seqs = list(EngineLog.objects.filter(cluster=cluster).order_by("seq").values_list("seq", flat=True))
     rvs = list(Change.objects.filter(cluster=cluster).order_by("rv").values_list("rv", flat=True))
@@ -49,8 +47,7 @@ def test_engine_log_and_change_log_are_dense_after_a_run(cluster: Cluster) -> No
 
 
 def test_pod_that_fits_nowhere_says_why(cluster: Cluster) -> None:
-    put(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
     row = Pod.objects.get(cluster=cluster, name="big")
     assert row.condition_reason == "Unschedulable"
     assert row.condition_message == (
@@ -64,19 +61,8 @@ def test_pod_that_fits_nowhere_says_why(cluster: Cluster) -> None:
     ]
 
 
-def test_node_that_comes_later_takes_the_pod(cluster: Cluster) -> None:
-    put(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
-    host = settle(lead(cluster))
-    put(cluster, node("n2", cpu="32"))
-    host.step()
-    # The event moved the pod to backoff, from which an idle scheduler takes it at once.
-    settle(host)
-    assert Pod.objects.get(cluster=cluster, name="big").node_name == "n2"
-
-
 def test_engine_whose_log_was_cleared_away_begins_again_instead_of_waiting_for_it(cluster: Cluster) -> None:
-    put(cluster, node("n1", cpu="2"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1", cpu="2"))
     seen = Cluster.objects.get(pk=cluster.pk).rv
     put(cluster, node("n2", cpu="32"))
     Change.objects.filter(cluster=cluster, rv__gt=seen).delete()
@@ -135,8 +121,7 @@ def test_binding_refused_by_the_store_sends_the_pod_back(cluster: Cluster) -> No
 
 def test_paused_cluster_attempts_nothing_and_steps_as_often_as_asked(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(pace="pause")
-    put(cluster, node("n1"), *(pod(f"p{i}") for i in range(3)))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), *(pod(f"p{i}") for i in range(3)))
     assert Attempt.objects.filter(cluster=cluster).count() == 0
     assert QueueState.objects.filter(cluster=cluster, queue="active").count() == 3
     Cluster.objects.filter(pk=cluster.pk).update(pace_steps_requested=2)
@@ -150,16 +135,14 @@ def test_paused_cluster_attempts_nothing_and_steps_as_often_as_asked(cluster: Cl
 
 
 def test_step_without_anything_to_do_leaves_nothing_behind(cluster: Cluster) -> None:
-    put(cluster, node("n1"), pod("p"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), pod("p"))
     steps = EngineStep.objects.count()
     assert host.step().changes == 0
     assert EngineStep.objects.count() == steps
 
 
 def test_engine_is_built_anew_after_a_step_that_failed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(cluster, node("n1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"))
     put(cluster, pod("p"))
     with monkeypatch.context() as broken, pytest.raises(ZeroDivisionError):
         broken.setattr(host, "_commit", lambda *_: 1 // 0)
@@ -173,16 +156,14 @@ def test_two_runs_with_one_seed_decide_alike(db: None) -> None:
     placements = []
     for name in ("one", "two"):
         twin = Cluster.objects.create(name=name, seed=7)
-        put(twin, *(node(f"n{i}") for i in range(8)), *(pod(f"p{i}", cpu="500m") for i in range(40)))
-        settle(lead(twin))
+        scheduled(twin, *(node(f"n{i}") for i in range(8)), *(pod(f"p{i}", cpu="500m") for i in range(40)))
         placements.append(sorted(Pod.objects.filter(cluster=twin).values_list("name", "node_name")))
     assert placements[0] == placements[1]
     assert len({node_name for _, node_name in placements[0]}) == 8
 
 
 def test_repeat_of_a_decision_is_counted_and_not_stored_again(cluster: Cluster) -> None:
-    put(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1", cpu="2"), pod("big", cpu="16"))
     for size in ("2500m", "3"):  # the node grows, not enough, and its events wake the pod
         put(cluster, node("n1", cpu=size))
         settle(host)

@@ -49,8 +49,11 @@ def clock() -> Clock:
     return Clock()
 
 
+Run = Callable[[str, int], EngineHost]
+
+
 @pytest.fixture
-def run(cluster: Cluster, clock: Clock) -> Callable[[str, int], EngineHost]:
+def run(cluster: Cluster, clock: Clock) -> Run:
     """A wave of pods, scheduled, with a checkpoint after it; then so many minutes pass."""
     host = lead(cluster)
     host.clock_us = clock
@@ -72,15 +75,20 @@ def run(cluster: Cluster, clock: Clock) -> Callable[[str, int], EngineHost]:
     return wave
 
 
+@pytest.fixture
+def two_waves(run: Run) -> EngineHost:
+    """Pods of two hours before the newest, which are an hour old."""
+    run("old", 120)
+    return run("new", 60)
+
+
 def prune(cluster: Cluster, clock: Clock, **limits: float) -> retention.PruneReport:
     return retention.prune(cluster_id=cluster.pk, now=moment_of(clock.now_us), **limits)
 
 
 def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+    cluster: Cluster, clock: Clock, two_waves: EngineHost
 ) -> None:
-    run("old", 120)
-    host = run("new", 60)
     before = (Pod.objects.count(), QueueState.objects.count(), EngineState.objects.get().rv_seen)
     report = prune(cluster, clock, hours=2)
     assert report.cut is not None
@@ -96,8 +104,8 @@ def test_what_is_older_than_the_checkpoint_at_the_cut_goes_and_state_stays(
     assert (Pod.objects.count(), QueueState.objects.count(), EngineState.objects.get().rv_seen) == before
     assert not any(prune(cluster, clock, hours=2).rows.values())
     # The engine goes on, and so does one that is built anew.
-    host.step()
-    again = EngineHost(cluster.pk, host.epoch, clock_us=clock)
+    two_waves.step()
+    again = EngineHost(cluster.pk, two_waves.epoch, clock_us=clock)
     again.step()
     assert Pod.objects.exclude(node_name="n1").count() == 0
 
@@ -118,9 +126,7 @@ def test_nothing_goes_before_there_is_a_checkpoint_to_cut_at(cluster: Cluster, c
     assert prune(cluster, clock, hours=1).cut is not None
 
 
-def test_size_alone_cuts_but_never_the_last_ten_minutes(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
-) -> None:
+def test_size_alone_cuts_but_never_the_last_ten_minutes(cluster: Cluster, clock: Clock, run: Run) -> None:
     run("old", 30)
     run("new", 5)
     total = sum(size.bytes for size in retention.sizes(cluster.pk).values())
@@ -148,10 +154,8 @@ def test_attempt_seen_again_after_the_cut_stays(cluster: Cluster, clock: Clock) 
 
 
 def test_readers_behind_the_cut_are_told_to_take_a_snapshot(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
+    cluster: Cluster, clock: Clock, two_waves: EngineHost
 ) -> None:
-    run("old", 120)
-    run("new", 60)
     report = prune(cluster, clock, hours=2)
     assert report.cut is not None
     with pytest.raises(GoneError):
@@ -163,10 +167,8 @@ def test_readers_behind_the_cut_are_told_to_take_a_snapshot(
 
 
 def test_batches_are_bounded_and_the_next_call_goes_on(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, clock: Clock, two_waves: EngineHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("old", 120)
-    run("new", 60)
     monkeypatch.setattr(retention, "BATCH_ROWS", 2)
     monkeypatch.setattr(retention, "SECONDS_AT_ONCE", 0.0)
     reports = [prune(cluster, clock, hours=2)]
@@ -180,11 +182,7 @@ def test_batches_are_bounded_and_the_next_call_goes_on(
     assert not Attempt.objects.filter(name__startswith="old").exists()
 
 
-def test_storage_is_told_and_cleared_over_rest(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
-) -> None:
-    run("old", 120)
-    run("new", 60)
+def test_storage_is_told_and_cleared_over_rest(cluster: Cluster, clock: Clock, two_waves: EngineHost) -> None:
     client = logged_in()
     view = client.get(f"/api/clusters/{cluster.pk}/storage").json()
     rows = {table["table"]: table["rows"] for table in view["tables"]}
@@ -202,10 +200,8 @@ def test_storage_is_told_and_cleared_over_rest(
 
 
 def test_every_cluster_is_cleared_by_its_own_settings(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, clock: Clock, two_waves: EngineHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("old", 120)
-    run("new", 60)
     Cluster.objects.filter(pk=cluster.pk).update(retention_hours=2)
     other = Cluster.objects.create(name="other")
     monkeypatch.setattr(cluster_clock, "now_of", lambda cluster_id: clock.now_us)
@@ -227,9 +223,7 @@ def test_cluster_deleted_meanwhile_keeps_no_other_from_being_cleared(
     assert set(retention.prune_all()) == {cluster.pk, others[1].pk}
 
 
-def test_checkpoint_holds_the_engine_and_every_object(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost]
-) -> None:
+def test_checkpoint_holds_the_engine_and_every_object(cluster: Cluster, clock: Clock, run: Run) -> None:
     run("a", 1)
     kept = Checkpoint.objects.get()
     lines = zstandard.ZstdDecompressor().decompressobj().decompress(bytes(kept.objects_packed)).splitlines()
@@ -250,7 +244,7 @@ def test_checkpoint_holds_the_engine_and_every_object(
 
 
 def test_engine_that_cannot_be_written_down_goes_on(
-    cluster: Cluster, clock: Clock, run: Callable[[str, int], EngineHost], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, clock: Clock, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(engine: object) -> bytes:
         raise RuntimeError("a plugin's state")

@@ -16,7 +16,7 @@ from kschedweb.cluster.models import Change, Cluster, Pod
 from kschedweb.common import wake
 from kschedweb.common.hearing import Hearing
 from kschedweb.scheduling import health, leases
-from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
 from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
@@ -32,6 +32,24 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def worker(name: str) -> Worker:
     """A worker whose elector only acts when it is told to."""
     return Worker(name, Elector(f"{name}/1", LeaseTimes(), wake=lambda _: None))
+
+
+def outcomes(monkeypatch: pytest.MonkeyPatch, outcome: Callable[[int], StepOutcome]) -> list[int]:
+    """Let engines' steps come to this, by the number of the step; the clusters of the steps."""
+    steps: list[int] = []
+
+    def step(host: EngineHost) -> StepOutcome:
+        steps.append(host.cluster_id)
+        return outcome(len(steps))
+
+    monkeypatch.setattr(EngineHost, "step", step)
+    return steps
+
+
+def led(one: Worker, cluster: Cluster) -> Leadership:
+    found = one.elector.leadership(cluster.pk)
+    assert found is not None
+    return found
 
 
 @pytest.fixture
@@ -135,13 +153,7 @@ def test_cluster_whose_slices_do_not_run_goes_to_the_standby(busy: Cluster) -> N
 def test_cluster_that_waited_for_its_extender_lets_others_go_first(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps: list[int] = []
-
-    def step(host: EngineHost) -> StepOutcome:
-        steps.append(host.cluster_id)
-        return StepOutcome(1, 0, 0.0, asked_seconds=5.0)
-
-    monkeypatch.setattr(EngineHost, "step", step)
+    steps = outcomes(monkeypatch, lambda _: StepOutcome(1, 0, 0.0, asked_seconds=5.0))
     one = worker("one")
     one.elector.claim(busy.pk)
     one.slice(busy.pk)
@@ -152,9 +164,9 @@ def test_cluster_that_waited_for_its_extender_lets_others_go_first(
     for _ in range(3):
         one.slice(busy.pk)
     assert steps == [busy.pk], "it rests, whoever wakes it"
-    led = one.elector.leadership(busy.pk)
-    assert led is not None and led.due_at is not None and led.due_at > time.monotonic() + 3
-    led.rests_until = time.monotonic() - 1
+    due_at = led(one, busy).due_at
+    assert due_at is not None and due_at > time.monotonic() + 3
+    led(one, busy).rests_until = time.monotonic() - 1
     one.slice(busy.pk)
     assert len(steps) == 2
 
@@ -162,13 +174,10 @@ def test_cluster_that_waited_for_its_extender_lets_others_go_first(
 def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps: list[int] = []
+    def third_is_last(number: int) -> StepOutcome:
+        return StepOutcome(1, 0, 0.0 if number < 3 else None, asked_seconds=SHARED_SLICE_SECONDS)
 
-    def step(host: EngineHost) -> StepOutcome:
-        steps.append(host.cluster_id)
-        return StepOutcome(1, 0, 0.0 if len(steps) < 3 else None, asked_seconds=SHARED_SLICE_SECONDS)
-
-    monkeypatch.setattr(EngineHost, "step", step)
+    steps = outcomes(monkeypatch, third_is_last)
     one = worker("one")
     one.elector.claim(busy.pk)
     Cluster.objects.create(name="another")
@@ -186,23 +195,15 @@ def test_cluster_that_waited_no_longer_than_a_shared_slice_goes_on(
 def test_cluster_in_a_stream_of_changes_takes_them_in_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, changes: int, cycles: int, waits: bool
 ) -> None:
-    steps: list[int] = []
-
-    def step(host: EngineHost) -> StepOutcome:
-        steps.append(host.cluster_id)
-        return StepOutcome(cycles, changes, None)
-
-    monkeypatch.setattr(EngineHost, "step", step)
+    steps = outcomes(monkeypatch, lambda _: StepOutcome(cycles, changes, None))
     monkeypatch.setattr(slices, "GATHER_SECONDS", 60.0)
     monkeypatch.setattr(slices, "STREAM_SECONDS", -1.0)  # this is about changes alone
     one = worker("one")
     one.elector.claim(busy.pk)
     one.slice(busy.pk)
     one.slice(busy.pk)
-    led = one.elector.leadership(busy.pk)
-    assert led is not None
     assert len(steps) == (1 if waits else 2)
-    assert (led.due_at is not None) is waits, "nobody else would wake it"
+    assert (led(one, busy).due_at is not None) is waits, "nobody else would wake it"
 
 
 @cases(
@@ -219,20 +220,19 @@ def test_cluster_in_a_stream_of_pods_schedules_them_together(
     left = [*cycles, 7]
     clock = [1000.0]
 
-    def step(host: EngineHost) -> StepOutcome:
+    def outcome(_: int) -> StepOutcome:
         clock[0] += 0.05
         return StepOutcome(left.pop(0), 1, None)
 
-    monkeypatch.setattr(EngineHost, "step", step)
+    outcomes(monkeypatch, outcome)
     monkeypatch.setattr(slices, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     one = worker("one")
     one.elector.monotonic = lambda: clock[0]
     one.elector.claim(busy.pk)
     for _ in cycles:
         one.slice(busy.pk)
-    led = one.elector.leadership(busy.pk)
-    assert led is not None
-    assert led.due_at == (pytest.approx(clock[0] + 0.05) if waits else None), "nobody may wake it after the rest"
+    due_at = pytest.approx(clock[0] + 0.05) if waits else None
+    assert led(one, busy).due_at == due_at, "nobody may wake it after the rest"
     clock[0] += 0.049
     one.slice(busy.pk)
     assert (left == [7]) is waits
@@ -293,14 +293,13 @@ def test_task_begins_with_what_was_written_while_none_was_under_way(
 
 
 def test_pods_far_apart_are_scheduled_at_once(busy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EngineHost, "step", lambda host: StepOutcome(1, 1, None))
+    outcomes(monkeypatch, lambda _: StepOutcome(1, 1, None))
     monkeypatch.setattr(slices, "STREAM_SECONDS", -1.0)
     one = worker("one")
     one.elector.claim(busy.pk)
     for _ in range(3):
         one.slice(busy.pk)
-    led = one.elector.leadership(busy.pk)
-    assert led is not None and led.rests_until == 0.0
+    assert led(one, busy).rests_until == 0.0
 
 
 @pytest.mark.parametrize("ends", ["well", "with an error"])
@@ -310,8 +309,7 @@ def test_slice_is_busy_while_its_step_runs_and_only_then(cluster: Cluster, ends:
     late = [0.0]
     one.elector.monotonic = lambda: time.monotonic() + late[0]
     one.elector.tick()
-    led = one.elector.leadership(cluster.pk)
-    assert led is not None
+    leads = led(one, cluster)
     versions: list[int] = []
 
     def renewed() -> int:
@@ -322,7 +320,7 @@ def test_slice_is_busy_while_its_step_runs_and_only_then(cluster: Cluster, ends:
         return view.version
 
     class Step:
-        epoch = led.epoch
+        epoch = leads.epoch
 
         def step(self) -> StepOutcome:
             before = renewed()  # it has only begun
@@ -338,6 +336,6 @@ def test_slice_is_busy_while_its_step_runs_and_only_then(cluster: Cluster, ends:
     else:
         with pytest.raises(RuntimeError):
             one.slice(cluster.pk)
-    assert led.busy_since is None
+    assert leads.busy_since is None
     late[0] += one.elector.times.renew_deadline + 1
     assert renewed() == versions[-2] + 1

@@ -25,11 +25,6 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float | None]]:
     return found
 
 
-@pytest.fixture
-def cluster(db: None) -> Cluster:
-    return Cluster.objects.create(name="swept")
-
-
 @cases(
     "error",
     ("the database is away", OperationalError("away")),

@@ -12,8 +12,8 @@ from kschedweb.scheduling.past import attempts, why
 from kschedweb.scheduling.past.errors import HistoryCutError
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod, scheduler_config
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get
+from tests.web.scheduling.conftest import put, scheduled, settle
 from tests.web.scheduling.extenders import ExtenderServer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
@@ -22,21 +22,18 @@ WEB = {"app": "web"}
 
 
 def asked(row: Attempt, query: str = "", status: int = 200) -> Any:
-    answer = logged_in().get(f"/api/clusters/{row.cluster_id}/attempts/{row.seq}/why{query}")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(row.cluster, f"attempts/{row.seq}/why{query}", status)
 
 
 def lived(cluster: Cluster) -> Attempt:
     """An empty small node with the image, a large one without, one too small; then the attempt at a pod."""
     image = {"app:1": 900 << 20}
-    put(
+    host = scheduled(
         cluster,
         make_node("small").capacity(cpu="4", memory="8Gi", pods="20").images(image),
         make_node("large").capacity(cpu="64", memory="128Gi", pods="20"),
         make_node("tiny").capacity(cpu="500m", pods="20"),
     )
-    host = settle(lead(cluster))
     put(cluster, *(make_pod(f"p{i}").label(WEB).req(cpu="1", memory="1Gi").image("app:1") for i in range(4)))
     settle(host)
     return Attempt.objects.filter(cluster=cluster).exclude(node_name="").earliest("seq")
@@ -48,7 +45,7 @@ def test_two_nodes_and_the_weight_that_turns_it(cluster: Cluster) -> None:
     other = {"small": "large", "large": "small"}[row.node_name]
     assert (said["node"], said["other"], said["by"], said["standing"]) == (row.node_name, other, "total", "compared")
     assert (said["difference"], said["made_again"], said["nodes_total"], said["feasible"]) == (None, True, 3, 2)
-    detail = logged_in().get(f"/api/clusters/{cluster.pk}/attempts/{row.seq}").json()
+    detail = get(cluster, f"attempts/{row.seq}")
     nodes = {each["node"]: each for each in detail["matrix"]["nodes"]}
     totals = said["totals"]
     assert (totals["node"], totals["other"]) == (nodes[row.node_name]["total"], nodes[other]["total"])
@@ -79,8 +76,7 @@ def test_refused_node_and_one_that_was_not_there(cluster: Cluster) -> None:
 
 def test_nodes_that_were_never_looked_at(cluster: Cluster) -> None:
     put(cluster, *(make_node(f"n{i:03}").capacity(cpu="4", pods="20") for i in range(150)))
-    put(cluster, make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_pod("p").req(cpu="1"))
     row = Attempt.objects.get(cluster=cluster)
     said = asked(row, "?not=n149")
     assert (said["standing"], said["by"], said["tied"], said["looked_at"]) == ("unseen", "draw", 100, 101)
@@ -110,8 +106,7 @@ def test_what_is_refused(cluster: Cluster) -> None:
     row = lived(cluster)
     assert asked(row, f"?not={row.node_name}", 422)["extra"] == {"not": row.node_name}
     assert asked(row, "?again=perhaps", 400)["code"]
-    put(cluster, make_pod("huge").req(cpu="100"))
-    settle(lead(cluster))
+    scheduled(cluster, make_pod("huge").req(cpu="100"))
     nowhere = Attempt.objects.filter(cluster=cluster, name="huge").latest("seq")
     assert asked(nowhere, "", 422)["message"] == "the attempt chose no node"
     Attempt.objects.filter(pk=row.pk).update(matrix=None)

@@ -1,5 +1,5 @@
 /** Attempts at a pod, for tests. */
-import type { Attempt } from "../../contract/api.gen";
+import type { Attempt, HistoryEntry } from "../../contract/api.gen";
 
 export const ATTEMPT: Attempt = {
   seq: 9,
@@ -54,4 +54,21 @@ export const REPEATED: Attempt = {
   last_seen_at: "2026-11-21T09:30:00Z",
   last_duration_us: 6200,
   last_durations: { filter: 6200 },
+};
+/** The first attempt, in the history of its pod. */
+export const ENTRY: HistoryEntry = {
+  kind: "attempt",
+  what: "unschedulable",
+  at: ATTEMPT.started_at,
+  seq: 1,
+  rv: 1,
+  event: "",
+  hint: "",
+  plugins: [],
+  attempts: null,
+  until: null,
+  early: false,
+  node: "",
+  message: "",
+  attempt_seq: null,
 };

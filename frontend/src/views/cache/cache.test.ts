@@ -1,5 +1,5 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, expect, it, vi } from "vitest";
+import { flushSync } from "svelte";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { CacheNode, CachePod, SchedulerCache } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
 import { openedBy } from "../../lib/view";
@@ -7,6 +7,8 @@ import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import { PAGES } from "..";
+import { answered, refused } from "../__fixtures__/cards";
+import { close, hrefs, said, show } from "../__fixtures__/shown";
 import CachePage from "./CachePage.svelte";
 import { nodeLine, podLine } from "./cells";
 import { cacheHref } from "./view";
@@ -49,29 +51,23 @@ const CACHE: SchedulerCache = {
 const live = { cluster: CLUSTER } as unknown as State;
 const asked: string[] = [];
 let answer: SchedulerCache | null = CACHE;
-let made: ReturnType<typeof mount> | null = null;
 
-vi.stubGlobal("fetch", async ({ url }: Request) => {
-  asked.push(new URL(url).search);
-  const refused = { code: "not_replayable", message: "a mirror decides nothing" };
-  return answer ? new Response(JSON.stringify(answer)) : new Response(JSON.stringify(refused), { status: 409 });
-});
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+beforeEach(() => {
   answer = CACHE;
   asked.length = 0;
   queries.clear();
   location.hash = "";
-  document.body.replaceChildren();
+  vi.stubGlobal("fetch", async ({ url }: Request) => {
+    asked.push(new URL(url).search);
+    return answer ? answered(answer) : refused("not_replayable", "a mirror decides nothing", 409);
+  });
 });
 
 async function shown(): Promise<string> {
-  made ??= mount(CachePage, { target: document.body, props: { live, clusterId: 1 } });
+  show(CachePage, { live, clusterId: 1 });
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve));
   flushSync();
-  return document.body.textContent?.replace(/\s+/g, " ") ?? "";
+  return said();
 }
 
 it("has an address of its own", () => {
@@ -80,16 +76,19 @@ it("has an address of its own", () => {
 
 it("says what the last snapshot changed, and lists pods", async () => {
   const text = await shown();
-  for (const said of [
+  for (const part of [
     "After the last step at 5.71",
     "It took over 1 node that had changed after generation 20: n1",
     "It took out 1 node: n9",
     "1 node changed since then",
     "2 of 3 loaded",
   ])
-    expect(text).toContain(said);
-  const links = [...document.querySelectorAll("tbody a")].map((link) => link.getAttribute("href"));
-  expect(links.slice(0, 3)).toEqual(["#/clusters/1/pods/web/a", "#/clusters/1/nodes/n1", "#/clusters/1/attempts/70"]);
+    expect(text).toContain(part);
+  expect(hrefs("tbody a").slice(0, 3)).toEqual([
+    "#/clusters/1/pods/web/a",
+    "#/clusters/1/nodes/n1",
+    "#/clusters/1/attempts/70",
+  ]);
   expect(asked).toEqual(["?limit=2000"]);
 });
 
@@ -104,8 +103,7 @@ it("lists nodes with their generations, and asks for what is sought", async () =
 it("says that a mirror has none, and that nothing was done yet", async () => {
   answer = null;
   expect(await shown()).toContain("a mirror decides nothing");
-  if (made) void unmount(made);
-  made = null;
+  close();
   queries.clear();
   answer = { ...CACHE, stepped_at: null };
   expect(await shown()).toContain("The scheduler has made no step yet");

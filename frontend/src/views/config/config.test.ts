@@ -1,9 +1,10 @@
-import { flushSync, mount, tick, unmount } from "svelte";
+import { flushSync, tick } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CheckedConfig, Cluster, ConfigProblem, SchedulerConfig } from "../../contract/api.gen";
 import { CLUSTER as TEST_CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
+import { close, show, texts } from "../__fixtures__/shown";
 import ConfigDialog from "./ConfigDialog.svelte";
 import { configHref, configView } from "./view";
 
@@ -44,7 +45,6 @@ const VERSIONS = [
   { version: 1, replayable: true, actor: "system", at: CONFIG.at },
 ];
 
-let made: ReturnType<typeof mount> | null = null;
 let sent: { method: string; url: string; body: string }[] = [];
 let refusal: unknown = null;
 let inForce = CONFIG;
@@ -75,11 +75,7 @@ afterEach(() => {
   // Drafts outlive the dialog.
   [...document.querySelectorAll("button")].find((button) => button.textContent === "Cancel")?.click();
   flushSync();
-  if (made) void unmount(made);
-  made = null;
   vi.useRealTimers();
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 async function settled(): Promise<void> {
@@ -87,18 +83,18 @@ async function settled(): Promise<void> {
   flushSync();
 }
 
-async function show(href = configHref(7), cluster = CLUSTER): Promise<void> {
+async function open(href = configHref(7), cluster = CLUSTER): Promise<void> {
   router.open(href);
   await settled();
   const { version } = configView.match(location.hash) ?? { version: null };
-  made = mount(ConfigDialog, { target: document.body, props: { live: { cluster } as State, version } });
+  show(ConfigDialog, { live: { cluster } as State, version });
   await settled();
 }
 
 /** The view as another address shows it: what the page does by itself. */
 async function follow(): Promise<void> {
-  if (made) void unmount(made);
-  await show(location.hash);
+  close();
+  await open(location.hash);
 }
 
 async function press(name: string): Promise<void> {
@@ -134,8 +130,7 @@ function refuse(...problems: Partial<ConfigProblem>[]): void {
   refusal = { code: "invalid", message: "cannot be used", extra: { problems: problems.map(problem) } };
 }
 
-const words = (element: Element) => (element.textContent ?? "").replace(/\s+/g, " ").trim();
-const listed = () => [...document.querySelectorAll(".problems li")].map(words);
+const listed = () => texts(".problems li");
 const marked = () => [...document.querySelectorAll(".mark")].map((each) => each.getAttribute("data-line"));
 const selected = () => field().value.slice(field().selectionStart, field().selectionEnd);
 
@@ -143,14 +138,14 @@ const text = () => document.body.textContent ?? "";
 
 describe("ConfigDialog", () => {
   it("shows the text in force and that its decisions may not be repeated", async () => {
-    await show();
+    await open();
     expect(document.querySelector("pre")?.textContent).toBe(CONFIG.text);
     expect(text()).toContain("Version 2, by ada");
     expect(text()).toContain("not replayable");
   });
 
   it("lists the plugins of each extension point that has any, with their weights", async () => {
-    await show();
+    await open();
     await press("Effective configuration");
     expect([...document.querySelectorAll("dt")].map((each) => each.textContent)).toEqual(["filter", "score"]);
     expect(document.querySelectorAll("dd")[1]?.textContent?.trim()).toBe("RackAware×5");
@@ -159,7 +154,7 @@ describe("ConfigDialog", () => {
   });
 
   it("offers no change of a history from a file", async () => {
-    await show(configHref(7), { ...CLUSTER, is_record: true });
+    await open(configHref(7), { ...CLUSTER, is_record: true });
     expect(text()).toContain("Version 2, by ada");
     expect(document.querySelector(".actions")).toBeNull();
   });
@@ -169,7 +164,7 @@ describe("ConfigDialog", () => {
       { path: "parallelism", line: 2, message: "Invalid value: 0", expected: "more than zero" },
       { path: "", line: null, message: "is too large" },
     );
-    await show();
+    await open();
     await press("Edit");
     await type("kind: x\nparallelism: 0\nprofiles: []\n");
     await press("Apply");
@@ -186,7 +181,7 @@ describe("ConfigDialog", () => {
       { path: "profiles[0].pluginConfig", line: 1, message: "expected a list", help: "- name: x\n  args: {}" },
       {},
     );
-    await show();
+    await open();
     await press("Edit");
     await press("Apply");
     expect([...document.querySelectorAll(".problems pre")].map((each) => each.textContent)).toEqual([
@@ -196,7 +191,7 @@ describe("ConfigDialog", () => {
 
   it("leads from a problem to its line, which moves with the text until it is changed itself", async () => {
     refuse({ path: "parallelism", line: 2, message: "Invalid value: 0" });
-    await show();
+    await open();
     await press("Edit");
     await type("kind: x\nparallelism: 0\nlast: 1");
     await press("Apply");
@@ -213,7 +208,7 @@ describe("ConfigDialog", () => {
 
   it("begins with the defaults in full where nothing was written", async () => {
     inForce = { ...CONFIG, text: "" };
-    await show();
+    await open();
     expect(document.querySelector("pre")?.textContent).toBe(CONFIG.complete);
     await press("Edit");
     expect(field().value).toBe(CONFIG.complete);
@@ -221,7 +216,7 @@ describe("ConfigDialog", () => {
 
   it("goes back to the defaults, and brings the text back that stood there", async () => {
     answerOfCheck = { complete: "the: defaults\n", problems: [], changes: [] };
-    await show();
+    await open();
     await press("Edit");
     await type("mine: 1\n");
     await press("Start from the defaults");
@@ -236,7 +231,7 @@ describe("ConfigDialog", () => {
 
   it("checks a text without applying it", async () => {
     answerOfCheck = { complete: "x", problems: [], changes: [{ path: "a.b", kind: "added", before: "", after: "7" }] };
-    await show();
+    await open();
     await press("Edit");
     await press("Check");
     expect(document.querySelector("[role=status]")?.textContent).toContain("a.b added: 7");
@@ -250,7 +245,7 @@ describe("ConfigDialog", () => {
   });
 
   it("says what was applied, and asks until the scheduler decides by it", async () => {
-    await show();
+    await open();
     await press("Edit");
     vi.useFakeTimers();
     const pressed = press("Apply");
@@ -269,13 +264,13 @@ describe("ConfigDialog", () => {
   });
 
   it("closed while it is saved, leaves the page where it is", async () => {
-    await show(configHref(7, 1));
+    await open(configHref(7, 1));
     let answer = () => {};
     held = new Promise((resolve) => {
       answer = resolve;
     });
     await press("Use this version again");
-    if (made) void unmount(made);
+    close();
     router.open("#/clusters/7");
     answer();
     await settled();
@@ -284,7 +279,7 @@ describe("ConfigDialog", () => {
   });
 
   it("takes an old version back into force", async () => {
-    await show();
+    await open();
     await press("Versions");
     expect(location.hash).toBe(`${configHref(7)}?tab=versions`);
     await press("Version 1");

@@ -1,21 +1,14 @@
-import { flushSync, mount, unmount } from "svelte";
+import { flushSync } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { PendingReason, PodView, QueueView } from "../../contract/api.gen";
+import type { PendingReason, QueueView } from "../../contract/api.gen";
 import { groupedOf } from "../../lib/rejections";
-import { CLUSTER } from "../../live/__fixtures__/cluster";
-import { fromSnapshot } from "../../live/state";
+import { liveState, POD, QUEUED, queuedPod } from "../../live/__fixtures__/state";
 import { clock } from "../../state/clock.svelte";
 import { router } from "../../state/route.svelte";
+import { answered } from "../__fixtures__/cards";
+import { found, show, texts, type } from "../__fixtures__/shown";
 import PendingReasons from "./PendingReasons.svelte";
 import Queues from "./Queues.svelte";
-
-let made: ReturnType<typeof mount> | null = null;
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-});
 
 describe("PendingReasons", () => {
   it("counts the pods it lists, which may have been asked for later", async () => {
@@ -27,14 +20,13 @@ describe("PendingReasons", () => {
       pods: { pods: ["x", "y"].map((name) => ({ ...pod, name, pod_uid: name })) },
     };
     vi.stubGlobal("fetch", async ({ url }: Request) => {
-      return new Response(JSON.stringify(answers[new URL(url).pathname.split("/").at(-1) ?? ""]));
+      return answered(answers[new URL(url).pathname.split("/").at(-1) ?? ""]);
     });
-    made = mount(PendingReasons, { target: document.body, props: { clusterId: 1, count: 2 } });
+    show(PendingReasons, { clusterId: 1, count: 2 });
     await vi.waitFor(() => expect(document.querySelector("button b")?.textContent).toBe("1 pod"));
     document.querySelector("button")?.click();
     await vi.waitFor(() => expect(document.querySelectorAll(".pods a")).toHaveLength(2));
     expect(document.querySelector("button b")?.textContent).toBe("2 pods");
-    vi.unstubAllGlobals();
   });
 });
 
@@ -64,10 +56,10 @@ describe("groupedOf", () => {
     vi.stubGlobal("fetch", async ({ url }: Request) => {
       const asked = new URL(url).pathname.endsWith("/pods");
       const unqueued = { no_profile: {}, unseen: 0 };
-      const found = { pods: 4, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [fit, cordoned] };
-      return new Response(JSON.stringify(asked ? { pods: [] } : found));
+      const all = { pods: 4, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [fit, cordoned] };
+      return answered(asked ? { pods: [] } : all);
     });
-    made = mount(PendingReasons, { target: document.body, props: { clusterId: 2, count: 4 } });
+    show(PendingReasons, { clusterId: 2, count: 4 });
     const buttons = () => [...document.querySelectorAll("button")];
     await vi.waitFor(() => expect(buttons()).toHaveLength(2));
     expect(buttons()[1]?.textContent).toBe("1 reason for a single node only");
@@ -78,37 +70,10 @@ describe("groupedOf", () => {
     await vi.waitFor(() => expect(buttons()[2]?.textContent).toContain("NodeUnschedulable"));
     buttons()[1]?.click();
     await vi.waitFor(() => expect(buttons()).toHaveLength(2));
-    vi.unstubAllGlobals();
   });
 });
 
-const QUEUED: QueueView = {
-  uid: "u1",
-  key: "web/launch",
-  queue: "unschedulable",
-  event: "",
-  since_ms: 0,
-  attempts: 1,
-  backoff_until_ms: null,
-  plugins: [],
-  node: "",
-  hint: "",
-};
-
-const POD: PodView = {
-  uid: "u1",
-  key: "web/launch",
-  phase: "Pending",
-  node: "",
-  nominated: "",
-  priority: 0,
-  requests: {},
-  created_ms: 0,
-  deleting: false,
-  gated: false,
-  reason: "",
-  scheduler: "default-scheduler",
-};
+const WAITING: QueueView = { ...QUEUED, queue: "unschedulable" };
 
 describe("Queues", () => {
   const opened = location.href;
@@ -119,25 +84,12 @@ describe("Queues", () => {
   });
 
   const pods = (views: readonly QueueView[]) => views.map(({ uid, key }) => ({ ...POD, uid, key }));
-  const show = (views: readonly QueueView[], of = pods(views)): void => {
-    const lists = { nodes: [], events: [], attempts: [], pods_left_out: 0 };
-    const throughput = { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] };
-    const live = fromSnapshot({ cursor: [0, 0], cluster: CLUSTER, pods: of, queue: views, throughput, ...lists });
-    made = mount(Queues, { target: document.body, props: { live } });
-    flushSync();
-  };
-  const texts = (selector: string) => [...document.querySelectorAll(selector)].map((one) => one.textContent?.trim());
+  const draw = (queue: readonly QueueView[], of = pods(queue)) =>
+    show(Queues, { live: liveState({ pods: of, queue }) });
   const names = () => texts("li .name .hidden");
 
   it("draws a few of 8,000 pods and counts all of them", () => {
-    const view = (index: number): QueueView => ({
-      ...QUEUED,
-      uid: `u${index}`,
-      key: `default/pod-${index}`,
-      queue: "active",
-      event: "PodAdd",
-    });
-    show(Array.from({ length: 8_000 }, (_, index) => view(index)));
+    draw(Array.from({ length: 8_000 }, (_, index) => queuedPod(`pod-${index}`, { event: "PodAdd" })));
     const rows = document.querySelectorAll("li");
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.length).toBeLessThan(40);
@@ -146,13 +98,13 @@ describe("Queues", () => {
   });
 
   const three: readonly QueueView[] = [
-    { ...QUEUED, uid: "a", key: "web/a", plugins: ["NodeResourcesFit"] },
-    { ...QUEUED, uid: "b", key: "web/b", queue: "active", event: "NodeAdd" },
-    { ...QUEUED, uid: "c", key: "batch/c", queue: "assumed", node: "node-7" },
+    { ...WAITING, uid: "a", key: "web/a", plugins: ["NodeResourcesFit"] },
+    { ...WAITING, uid: "b", key: "web/b", queue: "active", event: "NodeAdd" },
+    { ...WAITING, uid: "c", key: "batch/c", queue: "assumed", node: "node-7" },
   ];
 
   it("are one list in the order of the queues, each row with what it waits for; where nobody waits takes no room", () => {
-    show(three);
+    draw(three);
     expect(names()).toEqual(["b", "a", "c"]);
     expect(texts(".states button")).toEqual(["Active 1", "Unschedulable 1", "Waiting / Binding 1"]);
     expect(texts("li .reason")).toEqual(["NodeAdd", "NodeResourcesFit", expect.stringContaining("node-7")]);
@@ -164,19 +116,15 @@ describe("Queues", () => {
     ["node-7", ["c"]],
     ["nothing of the kind", []],
   ])("shows what has the words %s in it, which the address holds", (words, want) => {
-    show(three);
-    const box = document.querySelector("input");
-    if (!box) throw new Error("no box");
-    box.value = words;
-    box.dispatchEvent(new Event("input", { bubbles: true }));
-    flushSync();
+    draw(three);
+    type(found<HTMLInputElement>("input"), words);
     expect(names()).toEqual(want);
     expect(new URLSearchParams(location.hash.split("?")[1]).get("find")).toBe(words);
     if (!want.length) expect(document.body.textContent).toContain("No pod that waits here matches.");
   });
 
   it("shows one queue alone, and all again", () => {
-    show(three);
+    draw(three);
     const button = () => document.querySelector<HTMLElement>(".states [data-lane=unschedulable]");
     button()?.click();
     flushSync();
@@ -187,7 +135,7 @@ describe("Queues", () => {
   });
 
   it("shows where room is made for a pod that is nominated", () => {
-    show([QUEUED], [{ ...POD, nominated: "n7", priority: 500_000 }]);
+    draw([WAITING], [{ ...POD, nominated: "n7", priority: 500_000 }]);
     const shown = document.querySelector(".nominated");
     const name = shown?.querySelector(".hidden")?.textContent;
     expect([name, shown?.getAttribute("title")]).toEqual(["n7", "nominated to n7"]);
@@ -195,7 +143,7 @@ describe("Queues", () => {
   });
 
   it("shows the end of a backoff as the latest moment", () => {
-    show([{ ...QUEUED, queue: "backoff", backoff_until_ms: clock.now + 3_600_000 }]);
+    draw([{ ...WAITING, queue: "backoff", backoff_until_ms: clock.now + 3_600_000 }]);
     const shown = document.querySelector(".remark");
     expect(shown?.textContent).toMatch(/^≤ /);
     expect(shown?.getAttribute("title")).toMatch(/at the latest$/);
@@ -205,13 +153,13 @@ describe("Queues", () => {
     [["DefaultPreemption"], "waits for victims"],
     [["SchedulingGates"], "SchedulingGates"],
   ])("says of a pod that %s holds back what it waits for: %s", (plugins, want) => {
-    show([{ ...QUEUED, queue: "gated", event: "ScheduleAttemptFailure", plugins }]);
+    draw([{ ...WAITING, queue: "gated", event: "ScheduleAttemptFailure", plugins }]);
     expect(document.querySelector("li .reason")?.textContent?.trim()).toBe(want);
     expect(document.querySelector("a.row")?.getAttribute("title")).toContain("An attempt at the pod failed");
   });
 
   it("says so when nobody waits, and has no box for it", () => {
-    show([]);
+    draw([]);
     expect(document.body.textContent).toContain("No pod waits.");
     expect(document.querySelector("input")).toBeNull();
   });

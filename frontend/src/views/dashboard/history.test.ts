@@ -1,7 +1,8 @@
-import { mount, unmount } from "svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { History as Told } from "../../contract/api.gen";
 import { i18n } from "../../i18n/index.svelte";
+import { answered } from "../__fixtures__/cards";
+import { found, oneLine, show } from "../__fixtures__/shown";
 import History from "./History.svelte";
 
 const identical: Told = {
@@ -15,32 +16,16 @@ const identical: Told = {
   difference: null,
   checked_at: "2026-11-20T10:00:05Z",
 };
-const difference = {
-  run: 2,
-  step: 7,
-  seq: 4712,
-  pod: "shop/web-1",
-  field: "node_name",
-  recorded: "n1",
-  replayed: "n2",
-};
-
-let made: ReturnType<typeof mount> | null = null;
+const place = { run: 2, step: 7, seq: 4712, pod: "shop/web-1" };
+const difference = { ...place, field: "node_name", recorded: "n1", replayed: "n2" };
 
 async function shown(clusterId: number, history: Told | null): Promise<string> {
-  vi.stubGlobal("fetch", async () => new Response(JSON.stringify({ history })));
-  made = mount(History, { target: document.body, props: { clusterId } });
-  await vi.waitFor(() => expect(document.querySelector(".history")).not.toBeNull());
-  return document.querySelector(".history")?.textContent?.replace(/\s+/g, " ").trim() ?? "";
+  vi.stubGlobal("fetch", async () => answered({ history }));
+  show(History, { clusterId });
+  return await vi.waitFor(() => oneLine(found(".history")));
 }
 
-afterEach(async () => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
-  await i18n.use("en");
-});
+afterEach(() => i18n.use("en"));
 
 describe("History", () => {
   it("says up to where it is proven, and what is left", async () => {

@@ -1,75 +1,41 @@
 /** Every pending pod is counted once, wherever it is. */
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { flushSync } from "svelte";
+import { describe, expect, it, vi } from "vitest";
 import type { Amounts, CacheMoved, LiveEvent, PodView, QueueView } from "../../contract/api.gen";
 import { i18n } from "../../i18n/index.svelte";
+import { CPU } from "../../lib/__fixtures__/amounts";
 import { pendingParts } from "../../lib/queues";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
+import { livePod, liveState, queuedPod } from "../../live/__fixtures__/state";
 import { applyEvent, applyFrame } from "../../live/apply";
-import { fromSnapshot, type State } from "../../live/state";
+import type { State } from "../../live/state";
+import { answered } from "../__fixtures__/cards";
+import { found, hrefs, show, texts } from "../__fixtures__/shown";
 import Figures from "./Figures.svelte";
 import PendingReasons from "./PendingReasons.svelte";
 import Queues from "./Queues.svelte";
 
-const pod = (name: string, more: Partial<PodView> = {}): PodView => ({
-  uid: name,
-  key: `default/${name}`,
-  node: "",
-  phase: "Pending",
-  priority: 0,
-  requests: {},
-  deleting: false,
-  gated: false,
-  nominated: "",
-  reason: "",
-  created_ms: 0,
-  scheduler: "default-scheduler",
-  ...more,
-});
+const queued = (name: string, queue: QueueView["queue"], node = "") => queuedPod(name, { queue, node });
 
-const queued = (name: string, queue: QueueView["queue"], node = ""): QueueView => ({
-  uid: name,
-  key: `default/${name}`,
-  queue,
-  event: "",
-  since_ms: 0,
-  attempts: 1,
-  backoff_until_ms: null,
-  plugins: [],
-  node,
-  hint: "",
-});
-
-function start(pods: readonly PodView[], queue: readonly QueueView[], profiles = ["default-scheduler", "gpu"]): State {
-  return fromSnapshot({
-    cursor: [0, 0],
-    cluster: { ...CLUSTER, profiles },
-    nodes: [],
-    pods,
-    queue,
-    events: [],
-    attempts: [],
-    throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-    pods_left_out: 0,
-  });
-}
+const start = (pods: readonly PodView[], queue: readonly QueueView[], profiles = ["default-scheduler", "gpu"]) =>
+  liveState({ cluster: { ...CLUSTER, profiles }, pods, queue });
 
 const FULL = start(
   [
-    pod("a"),
-    pod("b"),
-    pod("c"),
-    pod("d"),
-    pod("e"),
-    pod("being-bound"),
-    pod("bound", { node: "n1" }),
-    pod("ended", { phase: "Failed", scheduler: "volcano" }),
-    pod("elsewhere", { node: "n1", scheduler: "volcano" }),
-    pod("late", { scheduler: "gpu" }),
-    pod("late-and-gated", { gated: true }),
-    pod("v2", { scheduler: "volcano", created_ms: 9 }),
-    pod("v1", { scheduler: "volcano", created_ms: 1, gated: true }),
-    pod("y", { scheduler: "yunikorn", created_ms: 5 }),
+    livePod("a"),
+    livePod("b"),
+    livePod("c"),
+    livePod("d"),
+    livePod("e"),
+    livePod("being-bound"),
+    livePod("bound", { node: "n1" }),
+    livePod("ended", { phase: "Failed", scheduler: "volcano" }),
+    livePod("elsewhere", { node: "n1", scheduler: "volcano" }),
+    livePod("late", { scheduler: "gpu" }),
+    livePod("late-and-gated", { gated: true }),
+    livePod("v2", { scheduler: "volcano", created_ms: 9 }),
+    livePod("v1", { scheduler: "volcano", created_ms: 1, gated: true }),
+    livePod("y", { scheduler: "yunikorn", created_ms: 5 }),
   ],
   [
     queued("a", "active"),
@@ -82,18 +48,6 @@ const FULL = start(
   ],
 );
 
-let made: ReturnType<typeof mount> | null = null;
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
-});
-
-const words = (selector: string): readonly string[] =>
-  [...document.querySelectorAll(selector)].map((one) => one.textContent?.replaceAll(/\s+/g, " ").trim() ?? "");
-
 describe("the pods that are pending and in no queue", () => {
   const then = (state: State, ...events: LiveEvent[]): State => events.reduce(applyEvent, state);
   const names = ({ unqueued }: State): readonly string[] => [...unqueued.keys()];
@@ -104,15 +58,15 @@ describe("the pods that are pending and in no queue", () => {
   };
 
   it("are kept up by every event that moves one", () => {
-    const first = start([pod("a"), pod("b"), pod("c", { node: "n1" })], [queued("b", "active")]);
-    const came = then(first, put(pod("d")));
+    const first = start([livePod("a"), livePod("b"), livePod("c", { node: "n1" })], [queued("b", "active")]);
+    const came = then(first, put(livePod("d")));
     expect([names(first), names(came)]).toEqual([["a"], ["a", "d"]]);
     const seen = then(came, moved(queued("d", "active")));
     expect(names(seen)).toEqual(["a"]);
-    expect(then(seen, put(pod("b", { priority: 1 }))).unqueued).toBe(seen.unqueued); // views of it are not drawn again
+    expect(then(seen, put(livePod("b", { priority: 1 }))).unqueued).toBe(seen.unqueued); // views of it are not drawn again
     const left = then(seen, moved(queued("d", "")));
     expect(names(left)).toEqual(["a", "d"]);
-    const bound = then(left, put(pod("a", { node: "n1" })));
+    const bound = then(left, put(livePod("a", { node: "n1" })));
     expect(names(bound)).toEqual(["d"]);
     const held = then(bound, cached("d", "assumed"));
     expect(names(held)).toEqual([]);
@@ -149,10 +103,8 @@ describe("Figures", () => {
     ],
   ] as const)("say in %s where the pending pods are", async (language, want) => {
     await i18n.use(language);
-    made = mount(Figures, { target: document.body, props: { live: FULL } });
-    flushSync();
-    const note = document.querySelector(".card .note");
-    const shown = [document.querySelector(".figure")?.textContent, note?.textContent];
+    show(Figures, { live: FULL });
+    const shown = [texts(".figure")[0], texts(".card .note")[0]];
     await i18n.use("en");
     expect(shown).toEqual(["11", want]);
   });
@@ -160,39 +112,35 @@ describe("Figures", () => {
 
 describe("Queues", () => {
   it("end with pods that no profile has, the oldest first, and count those not seen yet", () => {
-    made = mount(Queues, { target: document.body, props: { live: FULL } });
+    show(Queues, { live: FULL });
+    expect(texts(".states button").at(-1)).toBe("No profile 3");
+    found(".states [data-lane=noProfile]").click();
     flushSync();
-    expect(words(".states button").at(-1)).toBe("No profile 3");
-    document.querySelector<HTMLElement>(".states [data-lane=noProfile]")?.click();
-    flushSync();
-    expect(words("li [data-lane=noProfile] .name .hidden")).toEqual(["v1", "y", "v2"]);
-    expect(words("li [data-lane=noProfile] .reason")).toEqual(["volcano", "yunikorn", "volcano"]);
-    expect(document.querySelector("li [data-lane=noProfile]")?.getAttribute("href")).toBe(
-      "#/clusters/1/pods/default/v1",
-    );
-    document.querySelector<HTMLElement>(".states [data-lane=noProfile]")?.click();
-    expect(words(".card-head .note")).toEqual(["7 pods · 3 without a profile · 2 not yet seen by the scheduler"]);
+    expect(texts("li [data-lane=noProfile] .name .hidden")).toEqual(["v1", "y", "v2"]);
+    expect(texts("li [data-lane=noProfile] .reason")).toEqual(["volcano", "yunikorn", "volcano"]);
+    expect(hrefs("li [data-lane=noProfile]")[0]).toBe("#/clusters/1/pods/default/v1");
+    found(".states [data-lane=noProfile]").click();
+    expect(texts(".card-head .note")).toEqual(["7 pods · 3 without a profile · 2 not yet seen by the scheduler"]);
   });
 
   it("name no such place while there are none", () => {
-    made = mount(Queues, { target: document.body, props: { live: start([pod("a")], [queued("a", "active")]) } });
-    flushSync();
-    expect(words(".states button")).toEqual(["Active 1"]);
-    expect(words(".card-head .note")).toEqual(["1 pod"]);
+    show(Queues, { live: start([livePod("a")], [queued("a", "active")]) });
+    expect(texts(".states button")).toEqual(["Active 1"]);
+    expect(texts(".card-head .note")).toEqual(["1 pod"]);
   });
 
   it("follow frames: a profile comes for the pods, and one goes", () => {
-    const before = start([pod("v", { scheduler: "volcano" })], []);
+    const before = start([livePod("v", { scheduler: "volcano" })], []);
     const profiles = ["default-scheduler", "volcano"];
     const named = applyEvent(before, { type: "cluster_setting", rv: 1, cluster: { ...before.cluster, profiles } });
     expect(pendingParts(named)).toEqual([["unseen", 1]]);
     const move = { ...queued("v", "active") };
     const taken = applyFrame(named, {
       type: "frame",
-      from: [0, 0],
-      to: [1, 1],
+      from: [1, 1],
+      to: [2, 2],
       at: 0,
-      events: [{ type: "queue_move", seq: 1, move }],
+      events: [{ type: "queue_move", seq: 2, move }],
     });
     if (taken.kind !== "applied") throw new Error(taken.kind);
     expect(pendingParts(taken.state)).toEqual([["active", 1]]);
@@ -204,22 +152,7 @@ describe("Queues", () => {
 
 describe("PendingReasons", () => {
   it("say what pods ask and how near the nearest comes", async () => {
-    const cpu: Amounts = {
-      kind: "resource",
-      subject: "cpu",
-      nodes: 2,
-      asked: 16_000,
-      there: 15_750,
-      node: "n7",
-      capacity: 16_000,
-      only: 0,
-      nearest: null,
-      nearest_node: "",
-      values: [],
-      others: 0,
-      pod: "",
-      without: 0,
-    };
+    const cpu: Amounts = { ...CPU, nodes: 2, asked: 16_000, there: 15_750, node: "n7" };
     const amounts = [
       { pods: 12, asked_least: 16_000, asked_most: 64_000, pod: "web/a", amounts: cpu },
       {
@@ -234,18 +167,15 @@ describe("PendingReasons", () => {
     const unqueued = { no_profile: {}, unseen: 0 };
     const answer = { pods: 15, queues: {}, unqueued, profiles: ["default-scheduler"], reasons: [reason] };
     vi.stubGlobal("fetch", async ({ url }: Request) => {
-      return new Response(JSON.stringify(url.includes("/pods") ? { pods: [] } : answer));
+      return answered(url.includes("/pods") ? { pods: [] } : answer);
     });
-    made = mount(PendingReasons, { target: document.body, props: { clusterId: 32, count: 15 } });
+    show(PendingReasons, { clusterId: 32, count: 15 });
     const first = "12 pods ask 16 to 64, the nearest is web/a · Asks 16; the most free is 15.75 of 16, on n7.";
-    await vi.waitFor(() => expect(words(".amounts")).toEqual([first]));
-    expect([...document.querySelectorAll(".amounts a")].map((link) => link.getAttribute("href"))).toEqual([
-      "#/clusters/32/pods/web/a",
-      "#/clusters/32/nodes/n7",
-    ]);
+    await vi.waitFor(() => expect(texts(".amounts")).toEqual([first]));
+    expect(hrefs(".amounts a")).toEqual(["#/clusters/32/pods/web/a", "#/clusters/32/nodes/n7"]);
     document.querySelector("button")?.click();
     await vi.waitFor(() =>
-      expect(words(".amounts")).toEqual([
+      expect(texts(".amounts")).toEqual([
         first,
         "3 pods, such as web/b · Not tolerated: gpu:NoSchedule, on 2 nodes such as n7.",
         "60 % of the nodes · 30 rejections, counted per pod and node",
@@ -257,10 +187,10 @@ describe("PendingReasons", () => {
   it("name the profile that pods ask for in vain", async () => {
     const unqueued = { no_profile: { volcano: 2, yunikorn: 1 }, unseen: 0 };
     const answer = { pods: 3, queues: {}, unqueued, profiles: ["default-scheduler", "gpu"], reasons: [] };
-    vi.stubGlobal("fetch", async () => new Response(JSON.stringify(answer)));
-    made = mount(PendingReasons, { target: document.body, props: { clusterId: 31, count: 3 } });
+    vi.stubGlobal("fetch", async () => answered(answer));
+    show(PendingReasons, { clusterId: 31, count: 3 });
     await vi.waitFor(() =>
-      expect(words("li")).toEqual([
+      expect(texts("li")).toEqual([
         "No profile is called volcano; the configuration has default-scheduler, gpu 2 pods",
         "No profile is called yunikorn; the configuration has default-scheduler, gpu 1 pod",
       ]),

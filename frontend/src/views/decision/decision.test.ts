@@ -1,42 +1,23 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { flushSync } from "svelte";
+import { describe, expect, it, vi } from "vitest";
 import type { Attempt, AttemptDetail } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
 import { openedBy } from "../../lib/view";
-import { CLUSTER } from "../../live/__fixtures__/cluster";
-import { fromSnapshot } from "../../live/state";
+import { liveState } from "../../live/__fixtures__/state";
 import { router } from "../../state/route.svelte";
 import { ATTEMPT, REPEATED } from "../__fixtures__/attempts";
+import { answered, refused } from "../__fixtures__/cards";
+import { show } from "../__fixtures__/shown";
 import { PAGES, VIEWS } from "../index";
 import DecisionPage from "./DecisionPage.svelte";
 import { decisionHref } from "./view";
 
 vi.setConfig({ testTimeout: 90_000 });
-const SNAPSHOT = {
-  cursor: [1, 1] as [number, number],
-  cluster: CLUSTER,
-  nodes: [],
-  pods: [],
-  queue: [],
-  events: [],
-  attempts: [],
-  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-  pods_left_out: 0,
-};
-const LIVE = fromSnapshot(SNAPSHOT);
 const STORED: AttemptDetail = { ...REPEATED, seed: 1, digest: "d", matrix: null };
 const EARLIER: Attempt = { ...ATTEMPT, seq: 5, attempt: 1, last_attempt: 1, rejections: [] };
-let shown: ReturnType<typeof mount> | null = null;
 
-afterEach(() => {
-  if (shown) void unmount(shown);
-  shown = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
-});
-
-async function show(live = LIVE): Promise<HTMLElement> {
-  shown = mount(DecisionPage, { target: document.body, props: { live, clusterId: 1, seq: STORED.seq } });
+async function open(live = liveState()): Promise<HTMLElement> {
+  show(DecisionPage, { live, clusterId: 1, seq: STORED.seq });
   await vi.waitFor(() => expect(document.querySelector(".page")?.textContent).not.toContain("Loading"), 60_000);
   flushSync();
   return document.body;
@@ -47,7 +28,7 @@ function answer(stored: AttemptDetail | null, next: string | null = null): void 
   vi.stubGlobal("fetch", async ({ url }: Request) => {
     const isList = new URL(url).pathname.endsWith("/pods/default/web/attempts");
     const body = isList ? { results: [STORED, EARLIER], next } : stored;
-    return new Response(JSON.stringify(body ?? { code: "not_found", message: "no" }), { status: body ? 200 : 404 });
+    return body ? answered(body) : refused("not_found", "no", 404);
   });
 }
 
@@ -62,7 +43,7 @@ describe("the page of an attempt", () => {
 
   it("is headed by pod, number, result and time, and says what decided", async () => {
     answer(STORED);
-    const page = await show();
+    const page = await open();
     const head = page.querySelector("header")?.textContent?.replaceAll(/\s+/g, " ") ?? "";
     for (const word of ["default/web", "Attempt #25", "No node fits", "took 6.2 ms", "same result since #2"])
       expect(head).toContain(word);
@@ -71,14 +52,14 @@ describe("the page of an attempt", () => {
 
   it("says that nothing is stored", async () => {
     answer(null);
-    expect((await show()).textContent).toContain("No attempt is stored at this address");
+    expect((await open()).textContent).toContain("No attempt is stored at this address");
   });
 
   it("stays while newer attempts come, and leads to them", async () => {
     answer(STORED);
     const made = { uid: "u1", key: "default/web", result: "scheduled", node: "n1", message: "", evaluated: 1 };
     const newer = { ...made, seq: 99, attempt: 26, feasible: 1, duration_us: 1, at_ms: 1 };
-    const page = await show(fromSnapshot({ ...SNAPSHOT, attempts: [newer] }));
+    const page = await open(liveState({ attempts: [newer] }));
     expect(page.querySelector("h2")?.textContent).toContain("#25");
     expect(page.querySelector(".newer a")?.getAttribute("href")).toBe(decisionHref(1, 99));
   });
@@ -87,7 +68,7 @@ describe("the page of an attempt", () => {
     answer(STORED);
     router.open(`${decisionHref(1, STORED.seq)}?other=5`);
     await vi.waitFor(() => expect(router.hash).toContain("other=5"));
-    const page = await show();
+    const page = await open();
     await vi.waitFor(() => expect(page.querySelector("table")).not.toBeNull(), 60_000);
     const rows = [...page.querySelectorAll("table tr")].map((row) =>
       [...row.children].map((cell) => cell.textContent).join(" "),
@@ -99,7 +80,7 @@ describe("the page of an attempt", () => {
   it("says of how many it lists that they are the newest where there are older ones", async () => {
     queries.clear();
     answer(STORED, "/api/attempts?cursor=x");
-    const page = await show();
+    const page = await open();
     await vi.waitFor(() => expect(page.textContent).toContain("All attempts · newest 25"), 60_000);
     expect([...page.querySelectorAll("button")].map((one) => one.textContent)).not.toContain("Load older attempts");
   });
@@ -108,7 +89,7 @@ describe("the page of an attempt", () => {
     answer(STORED);
     router.open(decisionHref(1, STORED.seq));
     await vi.waitFor(() => expect(router.hash).toBe(decisionHref(1, STORED.seq)));
-    const page = await show();
+    const page = await open();
     const field = document.createElement("input");
     Object.assign(field, { type: "search", value: "n1" });
     page.querySelector(".page")?.append(field);
@@ -122,23 +103,23 @@ describe("the page of an attempt", () => {
 
   it("has its address and its JSON to be taken along", async () => {
     answer(STORED);
-    const link = (await show()).querySelector("a[download]");
+    const link = (await open()).querySelector("a[download]");
     expect(link?.getAttribute("href")).toBe("/api/clusters/1/attempts/9?limit=10000");
     expect(link?.getAttribute("download")).toBe("default-web-attempt-25.json");
   });
 
   it("is made again at its moment, with a node that was never looked at", async () => {
     const score = { raw: 1500, normalized: 80, weighted: 240 };
+    const unscored = { total: null, scores: {}, total_of_all: null, scores_of_all: {} };
     const node = {
       looked_at: true,
       feasible: true,
       status: null,
       filters: [],
       amounts: null,
-      total: null,
       trial: null,
+      ...unscored,
     };
-    const none = { scores: {}, total_of_all: null, scores_of_all: {} };
     const lacks = { plugin: "NodeResourcesFit", code: "Unschedulable", reasons: ["Insufficient cpu"] };
     const made = {
       seq: STORED.seq,
@@ -167,12 +148,11 @@ describe("the page of an attempt", () => {
       nodes: [
         {
           ...node,
-          ...none,
           node: "n7",
           status: lacks,
           trial: { outcome: "candidate", status: null, victims: ["default/low"], num_pdb_violations: 1 },
         },
-        { ...node, ...none, node: "n8", looked_at: false, total_of_all: 240, scores_of_all: { NodeAffinity: score } },
+        { ...node, node: "n8", looked_at: false, total_of_all: 240, scores_of_all: { NodeAffinity: score } },
       ],
       found: 60,
     };
@@ -182,11 +162,11 @@ describe("the page of an attempt", () => {
     vi.stubGlobal("fetch", async (request: Request) => {
       if (!new URL(request.url).pathname.endsWith("/again")) return stored(request);
       asked.push(new URL(request.url).search);
-      return new Response(JSON.stringify(made));
+      return answered(made);
     });
     router.open(decisionHref(1, STORED.seq));
     await vi.waitFor(() => expect(router.hash).not.toContain("other"));
-    const page = await show();
+    const page = await open();
     expect(asked).toEqual([]); // not before it is wanted
     const field = page.querySelector<HTMLInputElement>("input[name=node]");
     if (!field) throw new Error("no field");

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { AttemptDetail, NodeWhy } from "../../contract/api.gen";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
-import { fromSnapshot } from "../../live/state";
+import { liveState } from "../../live/__fixtures__/state";
 import { router } from "../../state/route.svelte";
 import { ATTEMPT } from "../__fixtures__/attempts";
 import { answered, cards, refused, WAIT_MS } from "../__fixtures__/cards";
@@ -9,17 +9,6 @@ import { WHY } from "../__fixtures__/why";
 import { decisionHref, whyHref } from "./view";
 import Why from "./Why.svelte";
 
-const SNAPSHOT = {
-  cursor: [1, 1] as [number, number],
-  cluster: CLUSTER,
-  nodes: [],
-  pods: [],
-  queue: [],
-  events: [],
-  attempts: [],
-  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-  pods_left_out: 0,
-};
 const PLACED: AttemptDetail = {
   ...ATTEMPT,
   result: "scheduled",
@@ -40,7 +29,7 @@ beforeEach(() => {
 
 /** `made`: what comes of making the attempt again, a refusal where it is a status. */
 function show(made: NodeWhy | number = WHY, isMirror = false): void {
-  const live = fromSnapshot({ ...SNAPSHOT, cluster: { ...CLUSTER, is_mirror: isMirror } });
+  const live = liveState({ cluster: { ...CLUSTER, is_mirror: isMirror } });
   const props = { attempt: PLACED, live, onrow: (isInMatrix: boolean) => void followed.push(isInMatrix) };
   card.show(Why, props, (search) => {
     if (search.includes("again=false")) return answered(STORED);

@@ -1,11 +1,11 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { NodeView } from "../../contract/api.gen";
 import { actionsOf } from "../../lib/nodeActions";
 import { healthOf } from "../../lib/nodeHealth";
 import { isTainted, signsOf } from "../../lib/nodes";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { NODE } from "../__fixtures__/node";
+import { show, texts } from "../__fixtures__/shown";
 import NodeActions from "./NodeActions.svelte";
 import NodeConditions from "./NodeConditions.svelte";
 
@@ -27,22 +27,17 @@ const manifest = (annotations: Record<string, string> = {}) => ({
   },
 });
 const HEALTHY = healthOf(manifest());
-let made: ReturnType<typeof mount> | null = null;
 let sent: [string, string, unknown][] = [];
 let refusal: string | null = null;
 
-vi.stubGlobal("fetch", async (request: Request) => {
-  const text = await request.text();
-  sent.push([request.method, new URL(request.url).pathname, text ? JSON.parse(text) : null]);
-  if (refusal) return new Response(JSON.stringify({ code: "conflict", message: refusal }), { status: 409 });
-  return request.method === "DELETE" ? new Response(null, { status: 204 }) : new Response("{}");
-});
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+beforeEach(() => {
   [sent, refusal] = [[], null];
-  document.body.replaceChildren();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const text = await request.text();
+    sent.push([request.method, new URL(request.url).pathname, text ? JSON.parse(text) : null]);
+    if (refusal) return new Response(JSON.stringify({ code: "conflict", message: refusal }), { status: 409 });
+    return request.method === "DELETE" ? new Response(null, { status: 204 }) : new Response("{}");
+  });
 });
 
 function buttons(name: string): HTMLButtonElement[] {
@@ -124,13 +119,9 @@ describe("actionsOf", () => {
 });
 
 describe("NodeActions", () => {
-  function show(): void {
-    made = mount(NodeActions, { target: document.body, props: { cluster: SIMULATED, node: NODE, health: HEALTHY } });
-    flushSync();
-  }
+  beforeEach(() => show(NodeActions, { cluster: SIMULATED, node: NODE, health: HEALTHY }));
 
   it("asks before what harms, saying what follows, and then does it", async () => {
-    show();
     buttons("Power off")[0]?.click();
     await vi.waitFor(() => expect(buttons("Power off")).toHaveLength(2));
     expect(sent).toEqual([]);
@@ -143,7 +134,6 @@ describe("NodeActions", () => {
   });
 
   it("deletes a node", async () => {
-    show();
     buttons("Delete node")[0]?.click();
     await vi.waitFor(() => expect(buttons("Delete node")).toHaveLength(2));
     buttons("Delete node")[1]?.click();
@@ -151,7 +141,6 @@ describe("NodeActions", () => {
   });
 
   it("does nothing when it is cancelled by Escape", async () => {
-    show();
     buttons("Drain")[0]?.click();
     await vi.waitFor(() => expect(buttons("Drain")).toHaveLength(2));
     const key = new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true });
@@ -162,7 +151,6 @@ describe("NodeActions", () => {
 
   it("says what the service refuses", async () => {
     refusal = "nothing happens to the nodes of a frozen cluster";
-    show();
     buttons("Cordon")[0]?.click();
     await vi.waitFor(() => expect(document.querySelector("[role=alert]")?.textContent).toBe(refusal));
     expect(sent[0]?.[2]).toEqual({ unschedulable: true });
@@ -172,14 +160,9 @@ describe("NodeActions", () => {
 describe("NodeConditions", () => {
   it("says how kubelet and drain are", () => {
     const health = { ...HEALTHY, kubelet: "partitioned", drain: "draining", drainLeft: "2 pods left" } as const;
-    made = mount(NodeConditions, { target: document.body, props: { health } });
-    flushSync();
-    const told = document.querySelector("[role=status]")?.textContent;
+    show(NodeConditions, { health });
+    const [told] = texts("[role=status]");
     for (const text of ["Cut off by a network partition", "Draining", "2 pods left"]) expect(told).toContain(text);
-    expect([...document.querySelectorAll("li .type")].map((one) => one.textContent)).toEqual([
-      "Ready",
-      "MemoryPressure",
-      "DiskPressure",
-    ]);
+    expect(texts("li .type")).toEqual(["Ready", "MemoryPressure", "DiskPressure"]);
   });
 });

@@ -1,8 +1,9 @@
-import { mount, unmount } from "svelte";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { InVain, ImportReport as Report } from "../../contract/api.gen";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
+import { answered } from "../__fixtures__/cards";
+import { show } from "../__fixtures__/shown";
 import ObjectPanel from "../object/ObjectPanel.svelte";
 import ImportReport from "../shell/ImportReport.svelte";
 
@@ -25,25 +26,16 @@ const REPORT: Report = {
 };
 const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [] } as unknown as State;
 const box = () => document.querySelector("[aria-label='Waits in vain']")?.textContent ?? "";
-let made: ReturnType<typeof mount> | null = null;
-
-vi.stubGlobal("fetch", async ({ url }: Request) =>
-  url.includes("object-events")
-    ? new Response(JSON.stringify({ events: [] }))
-    : new Response(JSON.stringify({ rv: 1, manifest: {}, in_vain: [VOLUME] })),
-);
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-});
 
 it("stands on the volume that nobody makes available", async () => {
-  made = mount(ObjectPanel, { target: document.body, props: { live, kind: "PersistentVolume", name: "v" } });
+  vi.stubGlobal("fetch", async ({ url }: Request) =>
+    answered(url.includes("object-events") ? { events: [] } : { rv: 1, manifest: {}, in_vain: [VOLUME] }),
+  );
+  show(ObjectPanel, { live, kind: "PersistentVolume", name: "v" });
   await vi.waitFor(() => expect(box()).toContain("PersistentVolume v: has no phase"));
 });
 
 it("stands in the report of an import with a count", () => {
-  made = mount(ImportReport, { target: document.body, props: { report: REPORT } });
+  show(ImportReport, { report: REPORT });
   expect(box()).toContain("3 of the kind PersistentVolume (a, b, c): has no phase");
 });

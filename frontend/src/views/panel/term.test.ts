@@ -1,18 +1,11 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { flushSync } from "svelte";
+import { describe, expect, it, vi } from "vitest";
 import type { HistoryEntry } from "../../contract/api.gen";
-import { ATTEMPT } from "../__fixtures__/attempts";
+import { ATTEMPT, ENTRY } from "../__fixtures__/attempts";
+import { show } from "../__fixtures__/shown";
 import AttemptCard from "../pod/AttemptCard.svelte";
 import History from "../pod/History.svelte";
 import Term from "./Term.svelte";
-
-let made: ReturnType<typeof mount> | null = null;
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-});
 
 /** Words that have an explanation, each with it, as screen readers find it. */
 function explained(): [string, string | undefined][] {
@@ -24,10 +17,9 @@ function explained(): [string, string | undefined][] {
 
 describe("Term", () => {
   it("says what its word means while it has the focus, and Escape takes that away first", () => {
-    made = mount(Term, { target: document.body, props: { text: "NodeAdd", why: "A node was added." } });
+    show(Term, { text: "NodeAdd", why: "A node was added." });
     const closes = vi.fn((event: Event) => event.defaultPrevented);
     addEventListener("keydown", closes);
-    flushSync();
     const word = document.querySelector("button");
     const why = () => document.querySelector<HTMLElement>("[role=tooltip]")?.hidden;
     const press = () => {
@@ -47,25 +39,10 @@ describe("Term", () => {
   });
 
   it("stands in the history of a pod, for events and hints", () => {
-    const entry: HistoryEntry = {
-      kind: "queue",
-      what: "active",
-      at: ATTEMPT.started_at,
-      seq: 1,
-      rv: 1,
-      event: "AssignedPodDelete",
-      hint: "NodeResourcesFit",
-      plugins: [],
-      attempts: null,
-      until: null,
-      early: false,
-      node: "",
-      message: "",
-      attempt_seq: null,
-    };
+    const moved = { kind: "queue", what: "active", event: "AssignedPodDelete", hint: "NodeResourcesFit" } as const;
+    const entry: HistoryEntry = { ...ENTRY, ...moved };
     const props = { entries: [entry], label: "History", clusterId: 1, key: "a/b", all: false, onall: () => undefined };
-    made = mount(History, { target: document.body, props });
-    flushSync();
+    show(History, props);
     expect(explained()).toEqual([
       ["because of AssignedPodDelete", "A pod on a node was deleted or ended, so there is room again."],
       ["queueing hint of NodeResourcesFit", expect.stringContaining("NodeResourcesFit had rejected the pod")],
@@ -74,8 +51,7 @@ describe("Term", () => {
 
   it("stands beside each colour of the phases of an attempt", () => {
     const attempt = { ...ATTEMPT, last_durations: { filter: 900, later: 20, score: 0 } };
-    made = mount(AttemptCard, { target: document.body, props: { attempt, clusterId: 1, last: true } });
-    flushSync();
+    show(AttemptCard, { attempt, clusterId: 1, last: true });
     const legend = document.querySelector("ul[aria-label='Phases of the attempt']");
     const rows = [...(legend?.querySelectorAll("li") ?? [])];
     expect(rows.map((row) => row.querySelector("button")?.textContent ?? row.textContent?.trim())).toEqual([

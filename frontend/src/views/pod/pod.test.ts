@@ -1,27 +1,16 @@
-import { flushSync, mount, tick, unmount } from "svelte";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { flushSync, tick } from "svelte";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Attempt, HistoryEntry } from "../../contract/api.gen";
-import { CLUSTER } from "../../live/__fixtures__/cluster";
-import { fromSnapshot } from "../../live/state";
+import { liveState } from "../../live/__fixtures__/state";
 import { router } from "../../state/route.svelte";
-import { ATTEMPT, REPEATED } from "../__fixtures__/attempts";
+import { ENTRY, REPEATED } from "../__fixtures__/attempts";
+import { close, hrefs, said, show } from "../__fixtures__/shown";
 import { decisionHref } from "../decision/view";
 import PodPanel from "./PodPanel.svelte";
 import { podHref, podView } from "./view";
 
 vi.setConfig({ testTimeout: 90_000 });
 const KEY = "default/web";
-const LIVE = fromSnapshot({
-  cursor: [1, 1],
-  cluster: CLUSTER,
-  nodes: [],
-  pods: [],
-  queue: [],
-  events: [],
-  attempts: [],
-  throughput: { seconds: 1, since_ms: 0, until_ms: 0, carried: null, points: [] },
-  pods_left_out: 0,
-});
 const made = (seq: number, attempt: number, last_attempt: number, more: Partial<Attempt> = {}): Attempt => ({
   ...REPEATED,
   seq,
@@ -35,22 +24,11 @@ const FIRST = made(70, 1, 8);
 const OLDER = made(60, 0, 0); // on a page that is not loaded
 const EARLIER = made(50, 1, 4, { pod_uid: "u0" }); // at an earlier pod of this name
 const entry = (seq: number, number: number): HistoryEntry => ({
-  kind: "attempt",
-  what: "unschedulable",
-  at: ATTEMPT.started_at,
+  ...ENTRY,
   seq: seq + number,
-  rv: 1,
-  event: "",
-  hint: "",
-  plugins: [],
   attempts: number,
-  until: null,
-  early: false,
-  node: "",
-  message: "",
   attempt_seq: seq,
 });
-let shown: ReturnType<typeof mount> | null = null;
 
 beforeEach(() => {
   vi.stubGlobal("fetch", async ({ url }: Request) => {
@@ -69,20 +47,12 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => {
-  if (shown) void unmount(shown);
-  shown = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
-});
-
-async function show(href: string): Promise<void> {
-  if (shown) void unmount(shown);
-  document.body.replaceChildren();
+async function open(href: string): Promise<void> {
+  close();
   router.open(href);
   await vi.waitFor(() => expect(router.hash).toBe(href));
   const attempt = podView.match(href)?.attempt ?? null;
-  shown = mount(PodPanel, { target: document.body, props: { live: LIVE, key: KEY, attempt } });
+  show(PodPanel, { live: liveState(), key: KEY, attempt });
   const settled = () => /the last|no attempt/.test(read()) && document.querySelectorAll("section ol").length > 1;
   await vi.waitFor(() => expect(settled()).toBe(true), 60_000);
   await tick();
@@ -93,11 +63,10 @@ async function show(href: string): Promise<void> {
 function read(): string {
   const card = document.querySelector("section.attempt");
   if (card) return `the last of #${card.querySelector("a[title='Link to this attempt']")?.textContent?.slice(1)}`;
-  return document.body.textContent?.includes("No attempt with that number") ? "no attempt" : "";
+  return said().includes("No attempt with that number") ? "no attempt" : "";
 }
 
-const links = (label: string, which = "a:not([aria-label])"): (string | null)[] =>
-  [...document.querySelectorAll(`section[aria-label="${label}"] ol ${which}`)].map((link) => link.getAttribute("href"));
+const links = (label: string, which = "a:not([aria-label])") => hrefs(`section[aria-label="${label}"] ol ${which}`);
 
 describe("the address of an attempt", () => {
   it.each([
@@ -110,13 +79,13 @@ describe("the address of an attempt", () => {
     ["the number of another one than the entry's", 30, "?seq=50", "no attempt"],
     ["an entry that is not stored", 30, "?seq=51", "no attempt"],
   ])("has the number on the screen: %s", async (_which, number, more, want) => {
-    await show(podHref(1, KEY, number) + more);
+    await open(podHref(1, KEY, number) + more);
     expect(read()).toBe(want);
   });
 
   it("stands in lists, and leads to what it is of", async () => {
     const at = `#/clusters/1/pods/${KEY}/attempts`;
-    await show(podHref(1, KEY));
+    await open(podHref(1, KEY));
     expect(read()).toBe("the last of #30");
     expect(links("All attempts")).toEqual([`${at}/30`, `${at}/8`]);
     expect(links("Queue history")).toEqual([`${at}/9`, `${at}/5`, `${at}/1`]);
@@ -124,7 +93,7 @@ describe("the address of an attempt", () => {
     expect(pages("All attempts")).toEqual([decisionHref(1, 90), decisionHref(1, 70)]);
     expect(pages("Queue history")).toEqual([decisionHref(1, 90), decisionHref(1, 70), decisionHref(1, 70)]);
     expect(document.querySelector("section.attempt a.page")?.getAttribute("href")).toBe(decisionHref(1, 90));
-    await show(`${podHref(1, KEY, 4)}?seq=50`);
+    await open(`${podHref(1, KEY, 4)}?seq=50`);
     expect(document.querySelector("a[title='Link to this attempt']")?.getAttribute("href")).toBe(`${at}/4?seq=50`);
   });
 });

@@ -1,12 +1,13 @@
-import { flushSync, mount, unmount } from "svelte";
+import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/client";
 import type { SearchAnswer, SearchHit } from "../../contract/api.gen";
 import { queries } from "../../data/queries";
 import { i18n } from "../../i18n/index.svelte";
 import { openedIn, withOpened } from "../../lib/found";
-import { kept, write } from "../../state/preferences.svelte";
+import * as preferences from "../../state/preferences.svelte";
 import { store } from "../../state/store.svelte";
+import { found, show, texts, type as write } from "../__fixtures__/shown";
 import { type Entry, entries } from "./actions";
 import { hrefOf, stateOf } from "./hits";
 import { groupsOf } from "./rows";
@@ -31,7 +32,6 @@ const answer = (...hits: SearchHit[]): SearchAnswer => ({
   groups: hits.length ? [{ kind: hits[0]?.kind ?? "pod", hits, more: false }] : [],
 });
 
-let made: ReturnType<typeof mount> | null = null;
 let asked: string[] = []; // words, of deleted pods with `gone ` before them
 let answers: ((question: string, hits: readonly SearchHit[]) => void)[] = [];
 
@@ -54,16 +54,11 @@ beforeEach(() => {
       });
     });
   });
-  made = mount(Search, { target: document.body, props: { dialogs: {} } });
-  flushSync();
+  show(Search, { dialogs: {} });
 });
 
 afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
   store.clusters = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 function press(key: string, target: EventTarget = document.body, more: KeyboardEventInit = {}): boolean {
@@ -74,7 +69,7 @@ function press(key: string, target: EventTarget = document.body, more: KeyboardE
 }
 
 const field = () => document.querySelector<HTMLInputElement>("[role=combobox]");
-const options = () => [...document.querySelectorAll("[role=option]")].map((one) => one.textContent?.trim() ?? "");
+const options = () => texts("[role=option]");
 const chosen = () => document.querySelector("[aria-selected=true]")?.textContent ?? "";
 /** Nothing more is said than the word itself when no hits are given. */
 const answerTo = (word: string, ...hits: SearchHit[]) => {
@@ -84,13 +79,7 @@ const nothingTo = (question: string) => {
   for (const give of answers) give(question, []);
 };
 
-function type(word: string): void {
-  const input = field();
-  if (!input) throw new Error("the search is not open");
-  input.value = word;
-  input.dispatchEvent(new Event("input", { bubbles: true }));
-  flushSync();
-}
+const type = (word: string) => write(found<HTMLInputElement>("[role=combobox]"), word);
 
 describe("the keys", () => {
   it.each([
@@ -130,12 +119,15 @@ describe("the box", () => {
     expect(location.hash).toBe("");
     answerTo("web-12");
     await vi.waitFor(() => expect(location.hash).toBe("#/clusters/1/pods/default/web-12"));
-    expect(openedIn(kept("found")).map(({ name }) => name)).toEqual(["web-12"]);
+    expect(openedIn(preferences.kept("found")).map(({ name }) => name)).toEqual(["web-12"]);
     await vi.waitFor(() => expect(field()).toBeNull());
   });
 
   it("begins with what was opened last, of clusters that are there", async () => {
-    write("found", withOpened(withOpened("", { ...HIT, name: "seen" }), { ...HIT, name: "elsewhere", cluster_id: 2 }));
+    preferences.write(
+      "found",
+      withOpened(withOpened("", { ...HIT, name: "seen" }), { ...HIT, name: "elsewhere", cluster_id: 2 }),
+    );
     press("/");
     nothingTo("");
     await vi.waitFor(() => expect(options().length).toBeGreaterThan(0));
@@ -182,7 +174,7 @@ describe("deleted pods", () => {
     expect(location.hash).toBe("");
     answerTo("gone web-1", gone("web-1", "exact"));
     await vi.waitFor(() => expect(location.hash).toBe("#/clusters/1/pods/default/web-1"));
-    expect(openedIn(kept("found"))[0]).toMatchObject({ kind: "pod", name: "web-1" });
+    expect(openedIn(preferences.kept("found"))[0]).toMatchObject({ kind: "pod", name: "web-1" });
   });
 
   it("are not waited for where the name itself is there, or nothing was typed", async () => {
@@ -250,9 +242,8 @@ describe("an action", () => {
     await vi.waitFor(() => expect(asked).toContain("english"));
     answerTo("english");
     await vi.waitFor(() => expect(options().join()).toContain("English"));
-    const own = [...document.querySelectorAll<HTMLElement>("[role=option]")].find((one) =>
-      one.textContent?.includes("Language: English"),
-    );
+    const all = [...document.querySelectorAll<HTMLElement>("[role=option]")];
+    const own = all.find((one) => one.textContent?.includes("Language: English"));
     own?.click();
     await vi.waitFor(() => expect(document.querySelector("[role=alert]")?.textContent).toBe("not now"));
     expect(field()).not.toBeNull();

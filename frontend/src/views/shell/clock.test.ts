@@ -1,9 +1,10 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Clock, Cluster } from "../../contract/api.gen";
 import { clockText } from "../../lib/clock";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import { store } from "../../state/store.svelte";
+import { answered, refused } from "../__fixtures__/cards";
+import { button, show } from "../__fixtures__/shown";
 import ClockMenu from "./ClockMenu.svelte";
 
 const CLOCK: Clock = {
@@ -15,34 +16,19 @@ const CLOCK: Clock = {
   next_due_us: null,
   waits_for_scheduler: false,
 };
-let made: ReturnType<typeof mount> | null = null;
 let sent: unknown[] = [];
 let refusal: string | null = null;
 
-vi.stubGlobal("fetch", async (request: Request) => {
-  sent.push(await request.json());
-  return refusal
-    ? new Response(JSON.stringify({ code: "invalid", message: refusal }), { status: 422 })
-    : new Response(JSON.stringify(CLOCK));
-});
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+beforeEach(() => {
   [sent, refusal, store.me] = [[], null, null];
-  document.body.replaceChildren();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    sent.push(await request.json());
+    return refusal ? refused("invalid", refusal, 422) : answered(CLOCK);
+  });
 });
 
-function menu(more: Partial<Cluster> = {}, waits = false): void {
-  made = mount(ClockMenu, { target: document.body, props: { cluster: { ...CLUSTER, ...more }, found: CLOCK, waits } });
-  flushSync();
-}
-
-function button(name: string): HTMLButtonElement {
-  const found = [...document.querySelectorAll("button")].find((one) => one.textContent?.trim() === name);
-  if (!found) throw new Error(`no button ${name}`);
-  return found;
-}
+const menu = (more: Partial<Cluster> = {}, waits = false) =>
+  show(ClockMenu, { cluster: { ...CLUSTER, ...more }, found: CLOCK, waits });
 
 describe("the clock's menu", () => {
   it.each([
@@ -83,12 +69,7 @@ describe("the clock's menu", () => {
   });
 
   it("can be read by viewers, not changed", () => {
-    store.me = {
-      username: "eve",
-      is_superuser: false,
-      may_create_clusters: false,
-      roles: {},
-    } as unknown as typeof store.me;
+    store.me = { username: "eve", is_superuser: false, may_create_clusters: false, roles: {} } as never;
     menu();
     expect([...document.querySelectorAll("button, input")].every((one) => one.hasAttribute("disabled"))).toBe(true);
     expect(document.body.textContent).toContain("Only operators");

@@ -1,16 +1,16 @@
 /** A history from a file: it says so, and offers nothing that it refuses. */
-import { flushSync, mount, unmount } from "svelte";
+import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { store } from "../../state/store.svelte";
+import { close, hrefs, press, said, show, texts } from "../__fixtures__/shown";
 import { entries } from "../search/actions";
 import AccessDialog from "./AccessDialog.svelte";
 import TopBar from "./TopBar.svelte";
 
 const RECORD = { ...CLUSTER, is_record: true };
 const ME = { username: "ada", is_superuser: true, may_create_clusters: true, roles: {}, token: null };
-let made: ReturnType<typeof mount> | null = null;
 let asked: string[] = [];
 
 beforeEach(() => {
@@ -27,18 +27,14 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+  close();
   [store.clusterId, store.state, store.me, store.moment] = [null, null, null, null];
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
 });
 
 function bar(cluster: typeof CLUSTER): string {
   store.state = { cluster } as State;
-  made = mount(TopBar, { target: document.body });
-  flushSync();
-  return document.body.textContent ?? "";
+  show(TopBar, {});
+  return said();
 }
 
 const button = (name: string) => document.querySelector(`button[aria-label="${name}"]`);
@@ -71,22 +67,19 @@ describe("the bar of a history from a file", () => {
 });
 
 describe("the menu", () => {
-  function saved(cluster: typeof CLUSTER): HTMLAnchorElement[] {
+  const saved = (cluster: typeof CLUSTER) => {
     bar(cluster);
-    document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
-    flushSync();
-    return [...document.querySelectorAll<HTMLAnchorElement>(".popup a[download]")];
-  }
+    press("Settings");
+    return texts(".popup a[download]");
+  };
 
   it.each([
     ["a cluster", CLUSTER],
     ["a record", RECORD],
   ])("saves the history of %s as a file", (_, cluster) => {
     const file = `/api/clusters/${CLUSTER.id}/history/export`;
-    expect(saved(cluster).map((link) => [link.textContent, link.getAttribute("href")])).toEqual([
-      ["Save the history as a file", file],
-      ["Save the history without names", `${file}?anonymise=true`],
-    ]);
+    expect(saved(cluster)).toEqual(["Save the history as a file", "Save the history without names"]);
+    expect(hrefs(".popup a[download]")).toEqual([file, `${file}?anonymise=true`]);
   });
 
   it("saves none of a mirror", () => expect(saved({ ...CLUSTER, is_mirror: true })).toEqual([]));
@@ -94,10 +87,8 @@ describe("the menu", () => {
   it("leaves it to the band in the past", () => {
     store.moment = { wanted: "1.1", position: "1.1", asked: "1.1", time: 0 };
     bar(CLUSTER);
-    document.querySelector<HTMLButtonElement>('button[aria-label="Settings"]')?.click();
-    flushSync();
-    const links = [...document.querySelectorAll("a[download]")].map((link) => link.textContent);
-    expect(links).toEqual(["Save as a file", "Save without names"]);
+    press("Settings");
+    expect(texts("a[download]")).toEqual(["Save as a file", "Save without names"]);
   });
 });
 
@@ -112,10 +103,8 @@ describe("what else is offered", () => {
   });
 
   it("is a token to read with", () => {
-    made = mount(AccessDialog, { target: document.body, props: { cluster: RECORD, onclose: () => {} } });
-    flushSync();
-    const roles = document.querySelectorAll('[aria-labelledby="access-role"] button');
-    expect(roles).toHaveLength(1);
-    expect(document.body.textContent).toContain("A record can only be read");
+    show(AccessDialog, { cluster: RECORD, onclose: () => {} });
+    expect(texts('[aria-labelledby="access-role"] button')).toHaveLength(1);
+    expect(said()).toContain("A record can only be read");
   });
 });

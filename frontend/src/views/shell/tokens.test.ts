@@ -1,7 +1,7 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Token, TokenCreated } from "../../contract/api.gen";
 import { curlOf, endOf, isDays, isTokenName } from "../../lib/tokens";
+import { button, close, press, said, show, texts, type as write } from "../__fixtures__/shown";
 import TokensDialog from "./TokensDialog.svelte";
 
 const SECRET = "ksched_abcdefghijkWXYZ";
@@ -18,7 +18,6 @@ const TOKEN: Token = {
 };
 const OVER: Token = { ...TOKEN, id: 2, name: "old", revoked_at: "2026-11-02T12:00:00Z", is_over: true };
 
-let made: ReturnType<typeof mount> | null = null;
 let kept: Token[] = [];
 let sent: { method: string; url: string; body: unknown }[] = [];
 let refusal: string | null = null;
@@ -54,36 +53,18 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
-  document.body.replaceChildren();
-  vi.unstubAllGlobals();
-});
-
-async function show(): Promise<void> {
-  made = mount(TokensDialog, { target: document.body, props: { onclose: () => undefined } });
+async function open(): Promise<void> {
+  show(TokensDialog, { onclose: () => undefined });
   await vi.waitFor(() => expect(said()).toContain("nightly"));
 }
 
-const said = () => document.body.textContent ?? "";
-const rows = () => [...document.querySelectorAll("ul.live > li")].map((row) => row.textContent ?? "");
-
-function button(name: string): HTMLButtonElement {
-  const found = [...document.querySelectorAll("button")].find(
-    (one) => (one.getAttribute("aria-label") ?? one.textContent?.trim()) === name,
-  );
-  if (!found) throw new Error(`no button ${name}`);
-  return found;
-}
+const rows = () => texts("ul.live > li");
 
 function type(label: string, value: string): void {
   const field = [...document.querySelectorAll("label")].find((one) => one.textContent?.includes(label));
   const input = field?.querySelector("input");
   if (!input) throw new Error(`no field ${label}`);
-  input.value = value;
-  input.dispatchEvent(new Event("input", { bubbles: true }));
-  flushSync();
+  write(input, value);
 }
 
 async function makeOne(): Promise<void> {
@@ -96,7 +77,7 @@ async function makeOne(): Promise<void> {
 
 describe("the dialog of tokens", () => {
   it("lists those that are good, and counts the others", async () => {
-    await show();
+    await open();
     expect(rows()).toHaveLength(1);
     for (const fact of ["nightly", "Operator", "…q7Zk", "Nov 1, 2026", "never used", "Jan 30, 2027"])
       expect(rows()[0]).toContain(fact);
@@ -105,7 +86,7 @@ describe("the dialog of tokens", () => {
   });
 
   it("makes one with the rights and the days that were chosen", async () => {
-    await show();
+    await open();
     await makeOne();
     expect(sent[0]).toEqual({
       method: "POST",
@@ -116,7 +97,7 @@ describe("the dialog of tokens", () => {
   });
 
   it("shows the whole of a new one, and gives it and the command to the clipboard", async () => {
-    await show();
+    await open();
     await makeOne();
     await vi.waitFor(() => expect(said()).toContain("shown only now"));
     expect(document.querySelector<HTMLInputElement>("input[readonly]")?.value).toBe(SECRET);
@@ -127,26 +108,23 @@ describe("the dialog of tokens", () => {
   });
 
   it("does not show one again that was made before", async () => {
-    await show();
+    await open();
     await makeOne();
     await vi.waitFor(() => expect(document.body.innerHTML).toContain("Copy the token"));
-    if (made) await unmount(made);
-    await show();
+    close();
+    await open();
     expect(document.body.innerHTML).not.toContain("Copy the token");
     expect(document.querySelector("input[readonly], textarea[readonly]")).toBeNull();
   });
 
   it("revokes one only when that is confirmed", async () => {
-    await show();
-    button("Revoke nightly").click();
-    flushSync();
+    await open();
+    press("Revoke nightly");
     expect(said()).toContain("stop working at once");
-    button("Keep it").click();
-    flushSync();
+    press("Keep it");
     expect(said()).not.toContain("stop working at once");
     expect(sent).toEqual([]);
-    button("Revoke nightly").click();
-    flushSync();
+    press("Revoke nightly");
     button("Revoke it").click();
     await vi.waitFor(() => expect(rows()).toEqual([]));
     expect(sent).toEqual([{ method: "DELETE", url: "/api/tokens/1", body: null }]);
@@ -154,11 +132,10 @@ describe("the dialog of tokens", () => {
   });
 
   it("no longer shows a new one that is revoked", async () => {
-    await show();
+    await open();
     await makeOne();
     await vi.waitFor(() => expect(rows()).toHaveLength(2));
-    button("Revoke ci").click();
-    flushSync();
+    press("Revoke ci");
     button("Revoke it").click();
     await vi.waitFor(() => expect(rows()).toHaveLength(1));
     expect(document.querySelector("input[readonly]")).toBeNull();
@@ -166,7 +143,7 @@ describe("the dialog of tokens", () => {
 
   it("says what the service refuses", async () => {
     refusal = "there is a token named 'ci' already";
-    await show();
+    await open();
     await makeOne();
     await vi.waitFor(() => expect(document.querySelector("[role=alert]")?.textContent).toContain(refusal));
   });
@@ -179,7 +156,7 @@ describe("the dialog of tokens", () => {
     ["Days", "367"],
     ["Days", ""],
   ])("sends nothing while %s is “%s”", async (label, value) => {
-    await show();
+    await open();
     type("Name", "ci");
     expect(button("Make the token").disabled).toBe(false);
     type(label, value);

@@ -1,4 +1,4 @@
-import { flushSync, mount, unmount } from "svelte";
+import { flushSync } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/client";
 import type { Timeline } from "../../contract/api.gen";
@@ -7,6 +7,8 @@ import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { router } from "../../state/route.svelte";
 import { store } from "../../state/store.svelte";
+import { answered } from "../__fixtures__/cards";
+import { close, found, said, show, type } from "../__fixtures__/shown";
 import PastBand from "./PastBand.svelte";
 import TimeStrip from "./TimeStrip.svelte";
 
@@ -19,33 +21,29 @@ const TIMELINE: Timeline = {
   buckets: [{ at_ms: BEGAN + 60_000, results: { scheduled: 5 }, preemptions: 1, refused: 0 }],
   configurations: [],
 };
-let made: ReturnType<typeof mount> | null = null;
-
-vi.stubGlobal("fetch", async () => new Response(JSON.stringify(TIMELINE)));
 
 beforeEach(() => {
+  vi.stubGlobal("fetch", async () => answered(TIMELINE));
   history.replaceState(null, "", "#/clusters/1");
   router.hash = location.hash;
   store.moment = { wanted: "9.9", position: "9.9", asked: "9.9", time: BEGAN + 3_600_000 };
 });
 
 afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+  close();
   [store.moment, store.momentProblem, store.going, store.state] = [null, null, null, null];
   queries.clear();
-  document.body.replaceChildren();
 });
 
 const at = () => new URLSearchParams(location.hash.split("?")[1] ?? "").get("at");
 
 async function strip(): Promise<HTMLElement> {
-  made = mount(TimeStrip, { target: document.body, props: { clusterId: 1, onclose: () => undefined } });
+  show(TimeStrip, { clusterId: 1, onclose: () => undefined });
   await vi.waitFor(() =>
     expect(document.querySelector("[role=slider]")?.getAttribute("aria-valuemin")).toBe(String(BEGAN / 1000)),
   );
   flushSync();
-  return document.querySelector<HTMLElement>("[role=slider]") as HTMLElement;
+  return found<HTMLElement>("[role=slider]");
 }
 
 function press(handle: HTMLElement, key: string, more: KeyboardEventInit = {}): void {
@@ -56,7 +54,7 @@ describe("the line", () => {
   it("has the moment at its place, and what happened", async () => {
     const handle = await strip();
     expect(handle.style.left).toBe("50%");
-    expect(document.body.textContent).toMatch(/Attempts\s*5/);
+    expect(said()).toMatch(/Attempts\s*5/);
     expect(document.querySelectorAll(".sign.preemptions").length).toBe(1);
   });
 
@@ -84,10 +82,7 @@ describe("the line", () => {
 
   it("goes where the field says", async () => {
     await strip();
-    const field = document.querySelector("input") as HTMLInputElement;
-    field.value = "10m ago";
-    field.dispatchEvent(new Event("input"));
-    flushSync();
+    type(found<HTMLInputElement>("input"), "10m ago");
     document.querySelector("form")?.dispatchEvent(new SubmitEvent("submit", { cancelable: true }));
     expect(at()).toBe("10m ago");
   });
@@ -97,10 +92,9 @@ describe("the band", () => {
   it("says which moment is shown and leads back", () => {
     history.replaceState(null, "", "#/clusters/1?at=9.9&queue=backoff");
     router.hash = location.hash;
-    made = mount(PastBand, { target: document.body });
-    flushSync();
-    expect(document.body.textContent).toContain("9.9");
-    document.querySelector<HTMLButtonElement>(".back")?.click();
+    show(PastBand, {});
+    expect(said()).toContain("9.9");
+    found(".back").click();
     expect(location.hash).toBe("#/clusters/1?queue=backoff");
   });
 
@@ -108,8 +102,7 @@ describe("the band", () => {
 
   it("saves the moment that is shown as a file", () => {
     store.state = { cluster: { ...CLUSTER, id: 7 } } as State;
-    made = mount(PastBand, { target: document.body });
-    flushSync();
+    show(PastBand, {});
     expect(saved()?.textContent).toBe("Save as a file");
     expect(saved()?.getAttribute("href")).toBe("/api/clusters/7/history/export?from=9.9&to=9.9");
     store.moment = { wanted: "9.9", position: "12.30", asked: "9.9", time: BEGAN };
@@ -122,8 +115,7 @@ describe("the band", () => {
 
   it("saves none of a mirror, nor of a moment that cannot be shown", () => {
     store.state = { cluster: { ...CLUSTER, is_mirror: true } } as State;
-    made = mount(PastBand, { target: document.body });
-    flushSync();
+    show(PastBand, {});
     expect(saved()).toBeNull();
     store.state = { cluster: CLUSTER } as State;
     store.moment = null;
@@ -135,17 +127,15 @@ describe("the band", () => {
   it("says why a moment cannot be shown, and where history begins", () => {
     store.moment = null;
     store.momentProblem = new ApiError("gone", "history begins at 7.9", { rv: 7, seq: 9 }, 410);
-    made = mount(PastBand, { target: document.body });
-    flushSync();
-    expect(document.querySelector("[role=alert]")?.textContent).toContain("history begins at 7.9");
-    document.querySelector<HTMLButtonElement>("[role=alert] button")?.click();
+    show(PastBand, {});
+    expect(found("[role=alert]").textContent).toContain("history begins at 7.9");
+    found("[role=alert] button").click();
     expect(at()).toBe("7.9");
   });
 
   it("is not there in the present", () => {
     store.moment = null;
-    made = mount(PastBand, { target: document.body });
-    flushSync();
+    show(PastBand, {});
     expect(document.querySelector("section")).toBeNull();
   });
 });

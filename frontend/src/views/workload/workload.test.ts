@@ -1,10 +1,12 @@
-import { flushSync, mount, unmount } from "svelte";
-import { afterEach, expect, it, vi } from "vitest";
+import { flushSync } from "svelte";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { WorkloadDetail } from "../../contract/api.gen";
 import { openedBy } from "../../lib/view";
 import { CLUSTER } from "../../live/__fixtures__/cluster";
 import type { State } from "../../live/state";
 import { VIEWS } from "..";
+import { answered, refused } from "../__fixtures__/cards";
+import { found, hrefs, said, show, type } from "../__fixtures__/shown";
 import { workloadsHref } from "../workloads/view";
 import WorkloadsPanel from "../workloads/WorkloadsPanel.svelte";
 import { workloadHref } from "./view";
@@ -55,29 +57,23 @@ const DETAIL: WorkloadDetail = {
   in_vain: [],
 };
 const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [], workloads: 0 } as unknown as State;
-let made: ReturnType<typeof mount> | null = null;
 let missing = false;
 
-vi.stubGlobal("fetch", async ({ url }: Request) => {
-  if (url.includes("object-events")) return new Response(JSON.stringify({ events: [] }));
-  if (url.endsWith("/workloads"))
-    return new Response(JSON.stringify({ workloads: [WEB, { ...WEB, kind: "Job", name: "bake" }], total: 2 }));
-  if (missing) return new Response(JSON.stringify({ code: "not_found", message: "not found" }), { status: 404 });
-  return new Response(JSON.stringify(DETAIL));
-});
-
-afterEach(() => {
-  if (made) void unmount(made);
-  made = null;
+beforeEach(() => {
   missing = false;
   location.hash = "";
-  document.body.replaceChildren();
+  vi.stubGlobal("fetch", async ({ url }: Request) => {
+    if (url.includes("object-events")) return answered({ events: [] });
+    if (url.endsWith("/workloads"))
+      return answered({ workloads: [WEB, { ...WEB, kind: "Job", name: "bake" }], total: 2 });
+    return missing ? refused("not_found", "not found", 404) : answered(DETAIL);
+  });
 });
 
-async function shown(): Promise<string> {
+async function settled(): Promise<string> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve));
   flushSync();
-  return document.body.textContent?.replace(/\s+/g, " ") ?? "";
+  return said();
 }
 
 it("has addresses of its own", () => {
@@ -90,31 +86,24 @@ it("has addresses of its own", () => {
 });
 
 it("says how far a workload is, why it does not go on, and what its pods wait for", async () => {
-  made = mount(WorkloadPanel, {
-    target: document.body,
-    props: { live, kind: "Deployment", key: "web/storefront" },
-  });
-  const text = await shown();
-  for (const said of ["Stalled", "has timed out progressing", "Desired3", "Updated1", "Available2", "0/3 nodes are"])
-    expect(text).toContain(said);
+  show(WorkloadPanel, { live, kind: "Deployment", key: "web/storefront" });
+  const text = await settled();
+  for (const part of ["Stalled", "has timed out progressing", "Desired3", "Updated1", "Available2", "0/3 nodes are"])
+    expect(text).toContain(part);
   expect(text).toContain("1 pod is ready and not yet available: that takes 8 s");
-  const links = [...document.querySelectorAll("a")].map((link) => link.getAttribute("href"));
-  expect(links).toContain("#/clusters/1/workloads/ReplicaSet/web/storefront-1");
-  expect(links).toContain("#/clusters/1/pods/web/storefront-1-a");
+  expect(hrefs()).toContain("#/clusters/1/workloads/ReplicaSet/web/storefront-1");
+  expect(hrefs()).toContain("#/clusters/1/pods/web/storefront-1-a");
 });
 
 it("says that a workload is not there", async () => {
   missing = true;
-  made = mount(WorkloadPanel, { target: document.body, props: { live, kind: "Deployment", key: "web/none" } });
-  expect(await shown()).toContain("This workload is not in the cluster");
+  show(WorkloadPanel, { live, kind: "Deployment", key: "web/none" });
+  expect(await settled()).toContain("This workload is not in the cluster");
 });
 
 it("lists what is looked for", async () => {
-  made = mount(WorkloadsPanel, { target: document.body, props: { live } });
-  expect(await shown()).toContain("2 of 2");
-  const find = document.querySelector<HTMLInputElement>("input[type=search]");
-  if (!find) throw new Error("no field");
-  find.value = "bake";
-  find.dispatchEvent(new Event("input", { bubbles: true }));
-  expect(await shown()).toContain("1 of 2");
+  show(WorkloadsPanel, { live });
+  expect(await settled()).toContain("2 of 2");
+  type(found<HTMLInputElement>("input[type=search]"), "bake");
+  expect(await settled()).toContain("1 of 2");
 });
