@@ -30,7 +30,7 @@ class Addresses:
         self._is_dry_run = is_dry_run
         self._takes_all = takes_all
         self._addresses: set[str] = set()
-        self._ports: set[tuple[int, str]] = set()
+        self._ports: set[int] = set()
         for service in services:
             self._hold(service["spec"])
 
@@ -89,23 +89,32 @@ class Addresses:
         return [invalid("spec.clusterIPs", addresses, f"failed to allocate IP {addresses[0]}: {problem}")]
 
     def _take_ports(self, service: Manifest, before: Manifest) -> None:
+        """Ports of one number, which differ by protocol, share a node port when their service is new."""
         spec = service["spec"]
-        if spec["type"] not in _OPEN or spec.get("allocateLoadBalancerNodePorts") is False:
+        if spec["type"] not in _OPEN:
             return
-        known = {(port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports", ())}
-        taken = set(self._ports)
-        ports = [(port, port.get("protocol", "")) for port in spec.get("ports", ())]
-        wanted = {(port.get("nodePort") or known.get((port["port"], protocol)), protocol) for port, protocol in ports}
-        wanted |= {(spec["healthCheckNodePort"], "TCP")} if spec.get("healthCheckNodePort") else set()
-        for index, (port, protocol) in enumerate(ports):
-            number = port.get("nodePort") or known.get((port["port"], protocol))
-            if number:
-                refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, (number, protocol) in taken))
-            else:
-                used = {one for one, other in taken | wanted if other == protocol}
-                number = self._free_port(service, used)
+        ports: list[Manifest] = spec.get("ports", [])
+        if before.get("type") in _OPEN:
+            _keep_ports(ports, before.get("ports", ()))
+        wanted = {port["nodePort"] for port in ports if port.get("nodePort")}
+        wanted |= {spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set()
+        shared: dict[int, int] = {}  # node ports by port
+        for port in ports if not before else ():
+            if port.get("nodePort"):
+                shared.setdefault(port["port"], port["nodePort"])
+        own: dict[int, int] = {}  # ports by node port
+        for index, port in enumerate(ports):
+            if not port.get("nodePort") and spec.get("allocateLoadBalancerNodePorts") is False:
+                continue
+            number = port.get("nodePort") or (None if before else shared.get(port["port"]))
+            if number is None:
+                number = self._free_port(service, self._ports | own.keys() | wanted)
+            elif number not in own or not (before or own[number] == port["port"]):
+                is_taken = number in self._ports or number in own
+                refuse(self._port_problems(f"spec.ports[{index}].nodePort", number, is_taken))
             port["nodePort"] = number
-            taken.add((number, protocol))
+            shared.setdefault(port["port"], number)
+            own[number] = port["port"]
 
     def _take_check_port(self, service: Manifest, before: Manifest) -> None:
         """The port at which a load balancer asks whether a node has pods of the service."""
@@ -115,9 +124,8 @@ class Addresses:
         taken = self._ports | _ports({"ports": spec.get("ports", ())})
         number = spec.get("healthCheckNodePort") or before.get("healthCheckNodePort")
         if number:
-            refuse(self._port_problems("spec.healthCheckNodePort", number, (number, "TCP") in taken))
-        used = {one for one, protocol in taken if protocol == "TCP"}
-        spec["healthCheckNodePort"] = number or self._free_port(service, used)
+            refuse(self._port_problems("spec.healthCheckNodePort", number, number in taken))
+        spec["healthCheckNodePort"] = number or self._free_port(service, taken)
 
     def _free_port(self, service: Manifest, used: Set[Any]) -> int:
         if self._is_dry_run:
@@ -147,9 +155,20 @@ class Addresses:
         self._ports.difference_update(_ports(spec))
 
 
-def _ports(spec: Manifest) -> set[tuple[int, str]]:
-    found = {(port["nodePort"], port.get("protocol", "")) for port in spec.get("ports", ()) if port.get("nodePort")}
-    return found | {(spec["healthCheckNodePort"], "TCP")} if spec.get("healthCheckNodePort") else found
+def _ports(spec: Manifest) -> set[int]:
+    """The node ports of a service: a number is one port, whatever the protocol."""
+    found = {port["nodePort"] for port in spec.get("ports", ()) if port.get("nodePort")}
+    return found | {spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else found
+
+
+def _keep_ports(ports: Iterable[Manifest], before: Iterable[Manifest]) -> None:
+    """Give ports, in place, the node ports that ports of their names had, unless others ask for these."""
+    known = {port.get("name", ""): port.get("nodePort") for port in before}
+    wanted = {port.get("nodePort") for port in ports}
+    for port in ports:
+        number = known.get(port.get("name", ""))
+        if not port.get("nodePort") and number and number not in wanted:
+            port["nodePort"] = number
 
 
 def _agree(spec: Manifest) -> None:

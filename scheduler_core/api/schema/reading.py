@@ -92,7 +92,7 @@ def _struct(type_: Type) -> Reader:
             reader = readers.get(name)
             if reader is None:
                 is_known = (reading.path, name) == _MANAGED
-                if not reading.path or type_.name in _NESTED_KINDS:
+                if not reading.path or type_.name in NESTED_KINDS:
                     is_known = name in _IDENTITY
                 if not is_known:
                     reading.unknown.append(reading.path_text(name))
@@ -112,7 +112,7 @@ def _struct(type_: Type) -> Reader:
     return read_struct
 
 
-_NESTED_KINDS: Final = frozenset({"core.PersistentVolumeClaim"})  # objects inside of others say what they are too
+NESTED_KINDS: Final = frozenset({"core.PersistentVolumeClaim"})  # objects inside of others say what they are too
 _IDENTITY: Final = frozenset({"kind", "apiVersion"})
 _MANAGED: Final = (["metadata"], "managedFields")  # known, and not kept
 

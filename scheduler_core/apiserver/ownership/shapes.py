@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final
 
-from scheduler_core.api.schema import Field, Type, type_named, type_of
+from scheduler_core.api.schema import NESTED_KINDS, Field, Type, type_named, type_of
 from scheduler_core.api.schema.types import SCHEMAS
 from scheduler_core.apiserver.ownership.sets import key_element, value_element
 
@@ -67,6 +67,8 @@ class Shape:
             self._fields = {name: _of_field(field) for name, field in type_named(self._type).fields.items()}
             if self._type == "meta.ObjectMeta":
                 self._fields["managedFields"] = _ANY
+            if self._type in NESTED_KINDS:
+                self._fields |= _IDENTITY
         return self._fields
 
     @property
@@ -113,7 +115,7 @@ class Shape:
     def with_root(self) -> Shape:
         """The shape of a whole object, which says its type too."""
         made = Shape(Form.STRUCT, of=self._type)
-        made._fields = {"apiVersion": _TEXT, "kind": _TEXT, **self.fields}
+        made._fields = {**_IDENTITY, **self.fields}
         return made
 
 
@@ -133,6 +135,7 @@ def _whole(value: Any) -> Any:
 
 _ANY: Final = Shape(Form.ANY, is_atomic=True)
 _TEXT: Final = Shape(Form.SCALAR, scalar="string")
+_IDENTITY: Final[Mapping[str, Shape]] = {"apiVersion": _TEXT, "kind": _TEXT}
 
 
 @lru_cache(maxsize=128)

@@ -153,6 +153,19 @@ def test_items_are_merged_by_the_keys_of_their_list(clients: Asking) -> None:
     assert 'k:{"containerPort":80,"protocol":"TCP"}' in fields["f:ports"]
 
 
+def test_claims_of_a_statefulset_may_say_that_they_are_claims(clients: Asking) -> None:
+    path, labels = "/apis/apps/v1/namespaces/default/statefulsets/db", {"app": "db"}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    size = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"serviceName": "db", "selector": {"matchLabels": labels}, "template": template}
+    config = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"},
+              "spec": {**spec, "volumeClaimTemplates": [{**claim, "spec": size}]}}  # fmt: skip
+    reply = clients.apply(path, config, "me")
+    assert reply.code == 201, reply.body
+    assert reply.body["spec"]["volumeClaimTemplates"][0]["kind"] == "PersistentVolumeClaim"
+
+
 def test_replicas_belong_to_who_scales(clients: Asking) -> None:
     spec = {"replicas": 1, **SELECTED}
     config = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}

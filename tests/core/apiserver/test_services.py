@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from scheduler_core.apiserver.printing import cells
@@ -9,6 +11,7 @@ from tests.cases import cases
 from tests.core.apiserver.asking import NOW
 from tests.core.apiserver.test_apply import Asking
 
+Manifest = dict[str, Any]
 SERVICES = "/api/v1/namespaces/default/services"
 
 
@@ -50,6 +53,45 @@ def test_health_check_has_a_port_where_the_ports_have_none_and_one_that_is_taken
     clients.ask("DELETE", f"{SERVICES}/a")
     reply = clients.ask("POST", SERVICES, {"metadata": {"name": "b"}, "spec": {**spec, "ports": [{"port": 80}]}})
     assert (reply.code, reply.body["spec"]["healthCheckNodePort"]) == (201, number)
+
+
+def node_ports(clients: Asking, method: str, name: str, *ports: Manifest) -> list[int] | str:
+    """The node ports that a service gets, or why it does not."""
+    version = clients.ask("GET", f"{SERVICES}/{name}").body.get("metadata", {}).get("resourceVersion", "")
+    metadata = {"name": name, **({"resourceVersion": version} if version else {})}
+    path = SERVICES if method == "POST" else f"{SERVICES}/{name}"
+    reply = clients.ask(method, path, {"metadata": metadata, "spec": {"type": "NodePort", "ports": list(ports)}})
+    if reply.code >= 400:
+        return str(reply.body["message"]).partition("spec.")[2]
+    return [port["nodePort"] for port in reply.body["spec"]["ports"]]
+
+
+WEB, TLS, QUIC = (
+    {"name": "web", "port": 80}, {"name": "tls", "port": 443}, {"name": "quic", "port": 443, "protocol": "UDP"},
+)  # fmt: skip
+
+
+def test_ports_of_one_number_share_the_node_port_that_a_new_service_gets(clients: Asking) -> None:
+    web, tls, quic = node_ports(clients, "POST", "a", WEB, TLS, QUIC)
+    assert tls == quic != web
+    assert node_ports(clients, "POST", "b", TLS, {**QUIC, "nodePort": 30005}) == [30005, 30005]
+
+
+def test_a_node_port_is_one_whatever_the_protocol(clients: Asking) -> None:
+    assert node_ports(clients, "POST", "a", {**WEB, "nodePort": 30005}) == [30005]
+    taken = "ports[0].nodePort: Invalid value: 30005: provided port is already allocated"
+    assert node_ports(clients, "POST", "b", {**QUIC, "nodePort": 30005}) == taken
+    twice = node_ports(clients, "POST", "b", {**WEB, "nodePort": 30006}, {**QUIC, "nodePort": 30006})
+    assert twice == "ports[1].nodePort: Invalid value: 30006: provided port is already allocated"
+
+
+def test_a_port_keeps_its_node_port_by_its_name(clients: Asking) -> None:
+    node_ports(clients, "POST", "a", {**WEB, "nodePort": 31001}, {**TLS, "nodePort": 31002})
+    assert node_ports(clients, "PUT", "a", {**WEB, "port": 8080}, TLS) == [31001, 31002]
+    renamed, kept = node_ports(clients, "PUT", "a", {"name": "http", "port": 8080}, TLS)
+    assert kept == 31002 and renamed != 31001
+    moved, given = node_ports(clients, "PUT", "a", TLS, {"name": "http", "port": 8080, "nodePort": 31002})
+    assert given == 31002 != moved
 
 
 @cases(
