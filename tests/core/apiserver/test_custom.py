@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -105,6 +106,14 @@ def test_what_is_kept(spec: dict[str, Any], kept: dict[str, Any]) -> None:
     assert made(new_server(), DEN_PATH, den(**spec))["spec"] == {"depth": 2, "mood": "glad", **kept}
 
 
+def test_fields_that_are_known_are_pruned_where_others_are_kept() -> None:
+    known = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    spec = {"type": "object", "properties": {"known": known}, "x-kubernetes-preserve-unknown-fields": True}
+    server = new_server(definition(versions=[version(schema={"type": "object", "properties": {"spec": spec}})]))
+    found = made(server, DEN_PATH, den(known={"a": 1, "x": 2}, other={"x": 2}))
+    assert found["spec"] == {"depth": 2, "known": {"a": 1}, "other": {"x": 2}}
+
+
 def test_fields_that_there_are_not_are_told_or_refused() -> None:
     server, body = new_server(), den(x=1, rooms=[{"name": "a", "y": 2}])
     told = ('unknown field "spec.rooms[0].y"', 'unknown field "spec.x"')
@@ -135,9 +144,10 @@ def test_patches(server: ApiServer) -> None:
 def test_the_status_is_a_part_of_its_own(server: ApiServer) -> None:
     assert "status" not in made(server, DEN_PATH, den() | {"status": {"replicas": 1}})
     assert "status" not in send(server, "PATCH", DEEP, {"status": {"replicas": 1}}).body
-    reply = send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": 2}, "spec": {"depth": 9}})
+    others = {"spec": {"depth": 9}, "metadata": {"labels": {"a": "b"}}}
+    reply = send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": 2}, **others})
     assert reply.body["status"] == {"replicas": 2} and reply.body["spec"]["depth"] == 2
-    assert reply.body["metadata"]["generation"] == 1
+    assert reply.body["metadata"]["generation"] == 1 and "labels" not in reply.body["metadata"]
     assert problems(send(server, "PATCH", f"{DEEP}/status", {"status": {"replicas": "x"}})) == [
         'status.replicas: Invalid value: "string": status.replicas in body must be of type integer: "string"',
         ".status.replicas: Invalid value: 0: .status.replicas accessor error: x is of the type string, expected int64",
@@ -155,7 +165,18 @@ def test_the_scale_is_where_the_definition_says(server: ApiServer) -> None:
     scale = send(server, "PUT", f"{DEEP}/scale", {**scale, "spec": {"replicas": 5}}).body
     assert scale["spec"] == {"replicas": 5}
     assert send(server, "PATCH", f"{DEEP}/scale", {"spec": {"replicas": -1}}).code == 422
-    assert send(server, "GET", DEEP).body["spec"]["replicas"] == 5
+    patch = [{"op": "test", "path": "/kind", "value": "Scale"}, {"op": "replace", "path": "/spec/replicas", "value": 6}]
+    assert send(server, "PATCH", f"{DEEP}/scale", patch, PatchType.JSON).body["spec"] == {"replicas": 6}
+    assert send(server, "GET", DEEP).body["spec"]["replicas"] == 6
+
+
+@cases(
+    "replicas, told",
+    ("fewer than none", -1, "Invalid value: -1: should be a non-negative integer"),
+    ("too many", 2**31, "Invalid value: 2147483648: should be less than or equal to 2147483647"),
+)
+def test_replicas_of_an_object_with_a_scale_are_a_number_from_zero_on(replicas: int, told: str) -> None:
+    assert problems(send(new_server(), "POST", DEN_PATH, den(replicas=replicas))) == [f".spec.replicas: {told}"]
 
 
 def test_fields_are_owned_as_the_schema_says(server: ApiServer) -> None:
@@ -203,22 +224,6 @@ def test_owners_of_another_version_keep_what_they_own() -> None:
     assert reply.code == 409 and 'conflict with "ada"' in reply.body["message"]
 
 
-def test_it_is_shown_in_the_columns_of_its_definition(server: ApiServer) -> None:
-    made(server, DEN_PATH, den())
-    body = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-    send(server, "PATCH", f"{DEEP}/status", body)
-    reply = send(server, "GET", DEN_PATH)
-    assert reply.shown is not None and reply.page is not None
-    table = reply.shown.table(reply.page.items, NOW)
-    assert [one["name"] for one in table.columns] == ["Name", "Depth", "Mood", "Ready", "Age"]
-    assert table.rows == [["deep", 2, "glad", "True", "0s"]]
-    made(server, RIVER_PATH, river())
-    reply = send(server, "GET", f"{RIVER_PATH}/long")
-    assert reply.shown is not None
-    table = reply.shown.table([reply.body], NOW)
-    assert [one["name"] for one in table.columns] == ["Name", "Age"] and table.rows == [["long", "0s"]]
-
-
 def test_it_is_selected_by_fields_of_its_definition(server: ApiServer) -> None:
     for name, mood in (("a", "glad"), ("b", "sad")):
         made(server, DEN_PATH, den(name, mood=mood))
@@ -247,6 +252,21 @@ def test_what_was_wrong_before_may_stay(server: ApiServer) -> None:
     assert send(server, "PATCH", DEEP, {"spec": {"depth": 4}}).code == 200
     told = problems(send(server, "PATCH", DEEP, {"spec": {"call": "abcd"}}))
     assert told == ["spec.call: Too long: may not be more than 2 bytes"]
+
+
+def test_what_was_wrong_may_stay_in_an_item_that_moves() -> None:
+    server, path = new_server(), f"{DEN_PATH}/deep"
+    low, high = {"name": "low", "size": 1}, {"name": "high", "size": 9}
+    made(server, DEN_PATH, den(rooms=[low, high]))
+    stricter = deepcopy(send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").body)
+    spec = stricter["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["rooms"]["items"]["properties"]["size"]["maximum"] = 5
+    assert send(server, "PUT", f"{DEFINITIONS}/dens.{GROUP}", stricter).code == 200
+    assert send(server, "PATCH", path, {"spec": {"rooms": [high, low]}}).code == 200
+    told = problems(send(server, "PATCH", path, {"spec": {"rooms": [high, {**low, "size": 9}]}}))
+    assert told == [
+        "spec.rooms[1].size: Invalid value: 9: spec.rooms[1].size in body should be less than or equal to 5"
+    ]
 
 
 def _with_longest(schema: dict[str, Any], most: int) -> dict[str, Any]:

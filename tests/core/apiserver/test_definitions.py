@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.apiserver.custom.definitions import is_defined_anew, version_order
 from scheduler_core.apiserver.requests import ObjectKey
 from scheduler_core.apiserver.server import ApiServer
 from scheduler_core.apiserver.tables import table
@@ -142,13 +143,34 @@ def test_what_names_its_objects_stays(server: ApiServer) -> None:
     ]
 
 
-def test_names_that_others_have_are_not_accepted(server: ApiServer) -> None:
-    other = definition("caves", "Den", names={"shortNames": ["dn"]})
+@cases(
+    "other, reason, name",
+    ("a plural", definition("den", "Cave"), "PluralConflict", "den"),
+    ("a singular", definition("caves", "Cave", names={"singular": "dens"}), "SingularConflict", "dens"),
+    ("a short name", definition("caves", "Cave", names={"shortNames": ["dn"]}), "ShortNamesConflict", "dn"),
+    ("a kind", definition("caves", "Den", names={"listKind": "Caves"}), "KindConflict", "Den"),
+    ("a kind of lists", definition("caves", "Cave", names={"listKind": "DenList"}), "ListKindConflict", "DenList"),
+    ("many", definition("caves", "Den", names={"shortNames": ["dn"]}), "ListKindConflict", "DenList"),
+)
+def test_names_that_others_have_are_not_accepted(server: ApiServer, other: Any, reason: str, name: str) -> None:
     found = made(server, DEFINITIONS, other)
     assert conditions(found) == {"NamesAccepted": "False", "Established": "False"}
     (said,) = [one for one in found["status"]["conditions"] if one["type"] == "NamesAccepted"]
-    assert (said["reason"], said["message"]) == ("ListKindConflict", '"DenList" is already in use')
-    assert send(server, "GET", f"/apis/{GROUP}/v1/caves").code == 404
+    assert (said["reason"], said["message"]) == (reason, f'"{name}" is already in use')
+    assert send(server, "GET", f"/apis/{GROUP}/v1/{other['spec']['names']['plural']}").code == 404
+
+
+def test_versions_are_preferred_by_how_stable_and_how_new_they_are() -> None:
+    # The example of the documentation of Kubernetes.
+    order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]
+    assert sorted({*order}, key=version_order) == order
+
+
+def test_a_version_that_is_not_served_is_not_there() -> None:
+    server = new_server(definition(versions=[version(storage=False), version("v2", served=False)]))
+    made(server, DEN_PATH, den())
+    assert send(server, "GET", f"{DEN_PATH}/deep").code == 200
+    assert send(server, "GET", f"/apis/{GROUP}/v2/namespaces/default/dens/deep").code == 404
 
 
 def test_a_new_storage_version_is_one_more_of_those_that_were_stored(server: ApiServer) -> None:
@@ -182,6 +204,29 @@ def test_it_waits_for_objects_that_are_kept(server: ApiServer) -> None:
     assert send(server, "POST", DEN_PATH, den("other")).code == 403
     assert send(server, "PATCH", f"{DEN_PATH}/deep", {"metadata": {"finalizers": None}}).code == 200
     assert send(server, "GET", f"{DEFINITIONS}/dens.{GROUP}").code == 404
+
+
+def test_finalizers_of_others_keep_a_definition_whose_objects_are_gone() -> None:
+    path, kept = f"{DEFINITIONS}/dens.{GROUP}", ["otters.example/sleep"]
+    server = new_server({**DENS, "metadata": {**DENS["metadata"], "finalizers": kept}})
+    made(server, DEN_PATH, den())
+    send(server, "DELETE", path)
+    found = send(server, "GET", path).body
+    assert found["metadata"]["finalizers"] == kept and conditions(found)["Terminating"] == "False"
+    assert server.store.list("Den.otters.example") == []
+    assert send(server, "PATCH", path, {"metadata": {"finalizers": None}}).code == 200
+    assert send(server, "GET", path).code == 404
+
+
+def test_what_a_change_of_a_definition_defines_anew() -> None:
+    server, path = new_server(DENS), f"{DEFINITIONS}/dens.{GROUP}"
+    for body in ({"metadata": {"labels": {"a": "b"}}}, {"spec": {"names": {"shortNames": ["lodge"]}}}):
+        assert send(server, "PATCH", path, body).code == 200
+    send(server, "DELETE", path)
+    entries = server.store.logged_after("CustomResourceDefinition", 0)
+    assert [(each.operation, is_defined_anew(each)) for each in entries] == [
+        ("created", True), ("updated", False), ("updated", True), ("updated", False), ("deleted", True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("is_dry", (True, False))

@@ -16,7 +16,7 @@ from scheduler_core.controllers.quotas import DELAY_US, QuotaController
 from scheduler_core.model.changes import Change, ObjectDeleted, ObjectPut
 from tests.builders import written
 from tests.core.apiserver.asking import empty_server
-from tests.core.apiserver.custom_samples import DENS, den
+from tests.core.apiserver.custom_samples import DENS, RIVERS, den, river
 
 NOW = 1_893_456_000_000_000
 QUOTA = ObjectKey("ResourceQuota", "a", "q")
@@ -158,6 +158,13 @@ def test_objects_of_a_kind_that_the_cluster_defines_are_counted(server: ApiServe
     done(server, Patch(ObjectKey("Den.otters.example", "a", "b"), {"spec": {"depth": 3}}, PatchType.MERGE))
     done(server, Delete(ObjectKey("Den.otters.example", "a", "b")))
     assert status(server)["used"] == {name: "1"}
+
+
+def test_objects_without_a_namespace_are_counted_by_no_quota(server: ApiServer[MemoryStore]) -> None:
+    done(server, Create(RIVERS))
+    done(server, Create(river()))
+    done(server, Create(quota({"pods": "1", "count/rivers.otters.example": "1"})))
+    assert status(server)["used"] == {"pods": "0"}
 
 
 def test_quotas_are_counted_when_a_kind_is_defined() -> None:

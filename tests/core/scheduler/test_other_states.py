@@ -108,6 +108,22 @@ def test_it_is_said_how_far_behind_the_state_is() -> None:
     assert (found.own_node_name, found.plugin) == ("n1", "TaintToleration")
 
 
+def test_what_is_as_late_as_lately_is_found_at_the_first_try() -> None:
+    cluster = start(observer=Observer())
+    small, names = make_node("n1").capacity(cpu="1").build(), ("n2", "n3")
+    waiting = [make_pod(name).build() for name in "ab"]
+    cluster.put(small, *[make_node(name).build() for name in names], *waiting)
+    found = []
+    for name, each in zip(names, waiting, strict=True):
+        for index in range(4):
+            tainted = make_node(name).taint(f"late{index}").build()
+            cluster.step(tainted, budget=NO_CYCLES, after=SECOND // 10 if index else 5 * SECOND)
+        found.append(cluster.compare(each.on_node(name), after=SECOND // 10))
+    assert [(each.outcome, each.tries) for each in found] == [("earlier", 4), ("earlier", 1)]
+    for each in found:
+        assert [(b.kind, b.changes, b.age_us) for b in each.behind] == [("Node", 4, 400_000)]
+
+
 def test_what_is_older_than_two_seconds_is_known_to_everybody() -> None:
     found = _late_taint(start(observer=Observer()), ago=3 * SECOND)
     assert (found.outcome, found.cause, found.tries) == ("differed", "configuration", 0)
