@@ -86,7 +86,7 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
         raise PatchError(
             422, f' "" is invalid: patch: Invalid value: {json.dumps(compact(result))}: {no_object(result)}'
         )
-    return result
+    return dict(result)
 
 
 def _concerns_all(operation: Any) -> bool:
