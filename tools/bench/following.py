@@ -7,7 +7,6 @@ are written with the objects; the lag that the mirror tells of itself stands bes
 
 from __future__ import annotations
 
-import contextlib
 import json
 import signal
 import subprocess
@@ -21,7 +20,6 @@ from typing import Any
 import psycopg
 
 from kschedweb.environment import ROOT
-from kschedweb.ops import idle
 from kschedweb.ops.processes import die_with_parent
 from tools.bench.elsewhere.server import TOKEN
 from tools.bench.engine.result import percentile
@@ -124,7 +122,7 @@ class _Memory:
     """Samples the memory of the service's processes, pages that several share counted once; the largest sum so far."""
 
     def __init__(self, service: RunningService) -> None:
-        self._pids = service.pids()
+        self._service = service
         self._most: dict[str, float] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="memory", daemon=True)
@@ -148,17 +146,9 @@ class _Memory:
 
     def _sample(self) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
-            found = {name: _megabytes(pid) for name, pid in self._pids.items()}
+            found = self._service.memory_mb()
             if sum(found.values()) > self.most_mb:
                 self._most = found
-
-
-def _megabytes(pid: int) -> float:
-    total = 0
-    for each in (pid, *idle.descendants(pid)):
-        with contextlib.suppress(OSError), open(f"/proc/{each}/smaps_rollup") as lines:
-            total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
 
 
 class _Elsewhere:

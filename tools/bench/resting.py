@@ -1,4 +1,4 @@
-"""Measures what a service uses while nothing happens: CPU time by process, rows written, transactions.
+"""Measures what a service uses while nothing happens: CPU time and memory by process, rows written, transactions.
 
 The clusters are simulated: their pods are bound and run, so their controllers and engines are there and have nothing to
 do. What follows an upload (the proof of its history, a checkpoint, PostgreSQL's sweeping up) is waited for.
@@ -46,6 +46,7 @@ class Standing:
     written: Counter[str]
     commits: int
     wal_bytes: int
+    memory_mb: dict[str, float]
 
 
 def measure(
@@ -93,7 +94,9 @@ def _written(database: psycopg.Connection[Any]) -> Counter[str]:
 def _standing(service: RunningService, database: psycopg.Connection[Any]) -> Standing:
     (commits,) = database.execute(_COMMITS).fetchone()  # type: ignore[misc]
     (wal,) = database.execute(_WAL).fetchone()  # type: ignore[misc]
-    return Standing(time.monotonic(), service.cpu_seconds(), _written(database), int(commits), int(wal))
+    return Standing(
+        time.monotonic(), service.cpu_seconds(), _written(database), int(commits), int(wal), service.memory_mb()
+    )
 
 
 def _promise(clusters: int, nodes: int, pods: int, before: Standing, after: Standing) -> Promise:
@@ -102,11 +105,15 @@ def _promise(clusters: int, nodes: int, pods: int, before: Standing, after: Stan
     written = after.written - before.written
     share, rows, target = sum(shares.values()), written.total(), target_of(clusters)
     each = ", ".join(f"{name} {part:.2%}" for name, part in sorted(shares.items(), key=lambda item: -item[1]))
+    memory = ", ".join(
+        f"{name} {part:,.0f}" for name, part in sorted(after.memory_mb.items(), key=lambda item: -item[1])
+    )
     tables = f" ({', '.join(f'{table} {number}' for table, number in written.most_common())})" if rows else ""
     text = (
         f"{clusters} cluster{'s' if clusters > 1 else ''} of {nodes:,} nodes with {pods:,} pods: {share:.2%} of one"
         f" core in {passed:.0f} s, target under {target:.1%} ({each}); {rows} rows written{tables}, target none;"
-        f" {after.commits - before.commits} transactions, {after.wal_bytes - before.wal_bytes:,} bytes of WAL"
+        f" {after.commits - before.commits} transactions, {after.wal_bytes - before.wal_bytes:,} bytes of WAL;"
+        f" {sum(after.memory_mb.values()):,.0f} MB ({memory})"
     )
     values = {
         "clusters": float(clusters),
@@ -115,6 +122,7 @@ def _promise(clusters: int, nodes: int, pods: int, before: Standing, after: Stan
         "transactions": float(after.commits - before.commits),
         "wal_bytes": float(after.wal_bytes - before.wal_bytes),
         **{f"share_of_{name}": part for name, part in shares.items()},
+        **{f"megabytes_of_{name}": part for name, part in after.memory_mb.items()},
     }
     return Promise("idle", text, values, share < target and not rows)
 

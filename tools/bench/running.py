@@ -100,6 +100,10 @@ class RunningService:
         """CPU time so far by process, each with everything below it."""
         return {name: sum(idle.cpu_seconds(pid).values()) for name, pid in self.pids().items()}
 
+    def memory_mb(self) -> dict[str, float]:
+        """Memory by process, each with everything below it; pages that several share are counted once."""
+        return {name: sum(_pss_mb(each) for each in (pid, *idle.descendants(pid))) for name, pid in self.pids().items()}
+
     def peak_rss_bytes(self) -> int:
         """Of all processes of ours together; PostgreSQL's share one memory and are left out."""
         total = 0
@@ -109,3 +113,9 @@ class RunningService:
                     lines = Path(f"/proc/{each}/status").read_text().splitlines()
                     total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
         return total
+
+
+def _pss_mb(pid: int) -> float:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup") as lines:
+        return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    return 0.0
