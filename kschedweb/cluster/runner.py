@@ -11,6 +11,7 @@ from django.db import connection
 from kschedweb.cluster import gone
 from kschedweb.cluster.services import imports
 from kschedweb.common.errors import ClusterGoneError
+from kschedweb.common.memory import trim
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +25,7 @@ def import_execute(import_id: str) -> None:
         return  # delivered again, or taken by another worker
     with gone.ends_work(claim.cluster_id):
         _carry_out(claim)
+    trim()
 
 
 def _carry_out(claim: imports.Claim) -> None:

@@ -26,8 +26,6 @@ from kschedweb.ops.processes import die_with_parent, private_directory
 KINDS = ("scheduler", "binding", "lifecycle", "beat")
 # Where processors are short scheduling goes first: a simulated kubelet would have a machine of its own.
 NICENESS = {"lifecycle": 5}
-# A child that a large import has made so large is replaced once the import is over; other kinds keep what they need.
-MOST_KIB = {"lifecycle": 400 * 1024}
 
 
 def new_worker_id() -> str:
@@ -52,7 +50,6 @@ def arguments(kind: str, settings: environment.Environment) -> list[str]:
         "--without-gossip",
         "--without-mingle",
         "--without-heartbeat",
-        *([f"--max-memory-per-child={MOST_KIB[kind]}"] if kind in MOST_KIB else []),
         log_level,
     ]
 
