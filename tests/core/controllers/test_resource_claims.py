@@ -267,6 +267,13 @@ def test_deleted_claim_waits_for_its_users_then_goes(cluster: Cluster) -> None:
     assert cluster.get("ResourceClaim", "mine") is None
 
 
+def test_deleted_claim_that_is_allocated_to_nobody_goes_at_once(cluster: Cluster) -> None:
+    cluster.create(claim("mine"))
+    cluster.allocate("mine")
+    cluster.delete("ResourceClaim", "mine")
+    assert cluster.get("ResourceClaim", "mine") is None
+
+
 def test_pod_placed_by_hand_has_its_claim_reserved_once_it_is_allocated(cluster: Cluster) -> None:
     cluster.create(template(), pod("user", nodeName="n1"))
     name = cluster.claim_of("user")

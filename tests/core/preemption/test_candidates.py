@@ -110,14 +110,6 @@ def example_nodes() -> tuple[NodeInfo, NodeInfo]:
     return n1, node_with(low("d", 0, cpu="4", started="2029-01-01T09:00:00Z"), name="n2")
 
 
-def test_worked_example_of_the_specification() -> None:
-    """n1: c is spared, a and b go; n2: d goes. Neither violates, both worst are 0; one victim is less than two."""
-    run = dry_run(question(), example_nodes(), want=2)
-    assert [(found.node_name, names(found)) for found in run.candidates] == [("n1", ["a", "b"]), ("n2", ["d"])]
-    (best,) = best_candidates(run.candidates, NOW)
-    assert (best.node_name, names(best)) == ("n2", ["d"])
-
-
 def test_pods_are_taken_off_and_put_back_most_important_first() -> None:
     runner = RoomRunner()
     select_victims_on_node(question(runner=runner), example_nodes()[0])

@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.config.types import PluginEntry, PluginSet
 from scheduler_core.framework.answers import CLEAR_NOMINATION, NominatingInfo, NominatingMode, PreFilterResult
+from scheduler_core.model.effects import Attempt
 from scheduler_core.model.status import SKIP, SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
 from tests.cases import cases
@@ -31,6 +32,11 @@ def _nodes(cluster: Cluster, count: int) -> Cluster:
     return cluster
 
 
+def _tried(plugins: ToldPlugins, count: int = 1) -> Attempt:
+    """A pod, tried on so many nodes by these plugins."""
+    return _nodes(start(profile(*plugins.factories), plugins=plugins), count).attempt(make_pod().build())
+
+
 def test_failing_bind_unreserves_in_reverse_order() -> None:
     plugins = ToldPlugins().add("A").add("B", bind=lambda pod, node: Status.failed("no way"))
     plugins.add("A", bind=lambda pod, node: SKIP)
@@ -44,8 +50,7 @@ def test_failing_bind_unreserves_in_reverse_order() -> None:
 
 def test_single_feasible_node_is_not_scored() -> None:
     plugins = ToldPlugins().add("P", filter=lambda pod, node: SUCCESS if node.name == "n1" else Status.unschedulable())
-    cluster = _nodes(start(profile("P"), plugins=plugins), 3)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(plugins, 3)
     assert "pre_score P" not in plugins.log
     assert (attempt.node_name, attempt.evaluated_nodes, attempt.score_rows, attempt.tied) == ("n1", 3, None, None)
 
@@ -74,8 +79,7 @@ def test_pre_filter_skip_leaves_out_filter_and_add_pod() -> None:
 def test_pre_filter_unschedulable_goes_on_and_post_filter_runs() -> None:
     plugins = _pre_filters(A=(None, Status.unschedulable("too odd")), B=(None, SUCCESS))
     plugins.add("P", PostFilteringPlugin)
-    cluster = _nodes(start(profile("A", "B", "P"), plugins=plugins), 3)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(plugins, 3)
     assert plugins.log[-3:] == ["pre_filter A", "pre_filter B", "post_filter P"]
     assert attempt.message == "0/3 nodes are available: too odd."
     assert (attempt.result, attempt.unschedulable_plugins) == ("unschedulable", ("A",))
@@ -83,16 +87,14 @@ def test_pre_filter_unschedulable_goes_on_and_post_filter_runs() -> None:
 
 def test_pre_filter_unresolvable_stops_at_once() -> None:
     plugins = _pre_filters(A=(None, Status.unresolvable("never")), B=(None, SUCCESS))
-    cluster = _nodes(start(profile("A", "B"), plugins=plugins), 1)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(plugins)
     assert plugins.log == ["pre_filter A"]
     assert attempt.message == "0/1 nodes are available: never."
 
 
 @pytest.mark.parametrize("code", [Code.Error, Code.Pending, Code.Wait])
 def test_other_pre_filter_answers_are_errors(code: Code) -> None:
-    cluster = _nodes(start(profile("A"), plugins=_pre_filters(A=(None, Status(code, ("odd",))))), 1)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(_pre_filters(A=(None, Status(code, ("odd",)))))
     assert (attempt.result, attempt.message) == ("error", 'running PreFilter plugin "A": odd')
     assert attempt.unschedulable_plugins == ()
 
@@ -104,8 +106,7 @@ def _only(*names: str) -> tuple[PreFilterResult, Status]:
 def test_pre_filter_node_names_narrow_the_search() -> None:
     plugins = _pre_filters(A=_only("n3", "n1", "gone"), B=(None, SUCCESS))
     plugins.add("B", FilteringPlugin, filter=lambda pod, node: Status.unschedulable("full"))
-    cluster = _nodes(start(profile("A", "B"), plugins=plugins), 5)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(plugins, 5)
     assert attempt.pre_filter_node_names == ("gone", "n1", "n3")
     assert attempt.filter_rows is not None and attempt.filter_rows.nodes.tolist() == [1, 3]
     assert attempt.message == "0/5 nodes are available: 2 full, 3 node(s) didn't satisfy plugin(s) [A]."
@@ -119,8 +120,7 @@ def test_pre_filter_node_names_narrow_the_search() -> None:
      "node(s) didn't satisfy plugin(s) [A B] simultaneously"),
 )  # fmt: skip
 def test_pre_filter_node_names_that_leave_nothing(answers: dict[str, Any], text: str) -> None:
-    cluster = _nodes(start(profile(*answers), plugins=_pre_filters(**answers)), 2)
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(_pre_filters(**answers), 2)
     assert attempt.message == f"0/2 nodes are available: {text}."
     assert attempt.unschedulable_plugins == tuple(sorted(answers))
 
@@ -132,8 +132,7 @@ def test_histogram_is_sorted_as_text() -> None:
     plugins = ToldPlugins().add(
         "F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable("a" if node.name in ("n0", "n1") else "x")
     )
-    cluster = _nodes(start(profile("F"), plugins=plugins), 14)
-    assert cluster.attempt(make_pod().build()).message == "0/14 nodes are available: 12 x, 2 a."
+    assert _tried(plugins, 14).message == "0/14 nodes are available: 12 x, 2 a."
 
 
 def test_no_nodes_is_unschedulable_with_the_backoff_of_an_error() -> None:
@@ -185,14 +184,13 @@ def test_post_filter_sees_the_status_of_every_node() -> None:
 
     plugins = ToldPlugins().add("P", PostFilteringPlugin, post_filter=look)
     plugins.add("F", FilteringPlugin, filter=lambda pod, node: Status.unschedulable(f"not {node.name}"))
-    cluster = _nodes(start(profile("F", "P"), plugins=plugins), 2)
-    cluster.attempt(make_pod().build())
+    _tried(plugins, 2)
     assert seen == [{"n0": "not n0", "n1": "not n1", "": ""}]
 
 
 def test_pending_plugin_counts_in_both_sets() -> None:
     plugins = ToldPlugins().add("F", FilteringPlugin, filter=lambda pod, node: Status.pending("not yet"))
-    attempt = _nodes(start(profile("F"), plugins=plugins), 1).attempt(make_pod().build())
+    attempt = _tried(plugins)
     assert (attempt.unschedulable_plugins, attempt.pending_plugins) == (("F",), ("F",))
 
 
@@ -234,9 +232,8 @@ def test_scores_are_normalised_weighted_and_summed() -> None:
      " it should in the range of [0, 100] after normalizing"),
 )  # fmt: skip
 def test_scoring_failures_are_errors(answers: dict[str, Any], text: str) -> None:
-    cluster = _nodes(start(profile("S"), plugins=ToldPlugins().add("S", ScoringPlugin, **answers)), 100)
     # Without a filter and with scoring all 100 nodes are feasible.
-    attempt = cluster.attempt(make_pod().build())
+    attempt = _tried(ToldPlugins().add("S", ScoringPlugin, **answers), 100)
     assert (attempt.result, attempt.message) == ("error", text)
 
 
@@ -245,8 +242,7 @@ def test_scoring_failure_of_the_first_node_counts() -> None:
         return lambda pod, node: (0, Status.failed("odd") if node.name == name else SUCCESS)
 
     plugins = ToldPlugins().add("A", ScoringPlugin, score=fails_on("n2")).add("B", ScoringPlugin, score=fails_on("n1"))
-    cluster = _nodes(start(profile("A", "B"), plugins=plugins), 3)
-    assert cluster.attempt(make_pod().build()).message == 'running Score plugins: plugin "B" failed with: odd'
+    assert _tried(plugins, 3).message == 'running Score plugins: plugin "B" failed with: odd'
 
 
 # Reserve
