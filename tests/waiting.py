@@ -10,7 +10,6 @@ from threading import Thread
 from kschedweb.ops.processes import wait_until
 
 HANG_SECONDS = 180.0
-HANG_MS = HANG_SECONDS * 1000
 
 
 def eventually(happens: Callable[[], object], seen: Callable[[], object] = lambda: "") -> None:

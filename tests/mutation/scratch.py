@@ -1,7 +1,8 @@
 """A copy of the project in which faults are made and tests run, with a PostgreSQL and a Valkey that stay up.
 
 The copy has what git has, and what it does not ignore. The recordings beside the project are linked beside the copy,
-unless a plain clone is asked for. Before each run of web tests the test database is made anew from a template.
+unless a plain clone is asked for; so are the frontend's packages. Before each run of web tests the test database is
+made anew from a template, and before each run of browser tests the bundle from the copy's sources.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -23,6 +25,9 @@ import psycopg
 
 from kschedweb.environment import ROOT
 from kschedweb.ops import postgres, processes, valkey
+from tests.mutation.server import NICE
+from tools.node import FRONTEND, install_front, node_environment
+from tools.testing.pytests import find_chromium
 
 TEST_DATABASE = "test_ksched"
 TEMPLATE = "template_ksched"
@@ -50,6 +55,7 @@ class Scratch:
         self._environment: dict[str, str] = {}
         self._server: postgres.Postgres | None = None
         self._pytest: subprocess.Popen[str] | None = None
+        self._node: dict[str, str] | None = None
 
     def __enter__(self) -> Scratch:
         self._folder.chmod(0o711)
@@ -136,6 +142,36 @@ class Scratch:
         options = ["-p", "tests.mutation.chosen"]
         return self.pytest(files, seconds=seconds, options=options, environment=environment, database=database)
 
+    def vitest(self, tests: Sequence[str], *, seconds: float) -> Run:
+        """Run unit tests of the frontend, each named `frontend/src/FILE::what it says`."""
+        paths, names = zip(*(test.split("::", 1) for test in tests), strict=True)
+        files = sorted({str(Path(path).relative_to("frontend")) for path in paths})
+        report = self._folder / "report.json"
+        report.unlink(missing_ok=True)
+        pattern = f"({'|'.join(map(re.escape, names))})$"
+        words = ["test", "--silent", "--", "--reporter=json", f"--outputFile={report}", "-t", pattern, *files]
+        run = self._npm(words, seconds)
+        found = json.loads(report.read_text())["testResults"] if report.exists() else []
+        results = [each for file in found for each in file["assertionResults"]]
+        failed = next((each["title"] for each in results if each["status"] == "failed"), "")
+        passed = {each["title"] for each in results if each["status"] == "passed"}
+        said = "\n".join(text for each in results for text in each["failureMessages"])
+        return Run(run.passed and passed >= set(names), run.in_time, failed, said[-6000:] or run.output)
+
+    def browser(self, tests: Sequence[str], *, seconds: float, environment: dict[str, str] | None = None) -> Run:
+        """Run tests of the browser with a bundle of the sources as they are, in place of the committed one."""
+        bundle, committed = self.tree / "frontend" / "dist", self._folder / "dist"
+        bundle.rename(committed)
+        try:
+            built = self._npm(["run", "--silent", "build"], seconds)
+            if not built.passed:
+                return built
+            given = {"KSCHED_CHROMIUM": str(find_chromium()), **(environment or {})}
+            return self.pytest(tests, seconds=seconds, environment=given)
+        finally:
+            shutil.rmtree(bundle, ignore_errors=True)
+            committed.rename(bundle)
+
     @contextlib.contextmanager
     def changed(self, path: str, text: str) -> Iterator[None]:
         """Another text in one file, for so long."""
@@ -174,6 +210,33 @@ class Scratch:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
         return int(server.stdout.readline()), in_time
+
+    def _npm(self, words: Sequence[str], seconds: float) -> Run:
+        """Run npm in the copy's frontend; all its processes are gone then. No test is named as the failed one."""
+        if self._node is None:
+            self._node = node_environment()
+            install_front(self._node)
+            (self.tree / "frontend" / "node_modules").symlink_to(FRONTEND / "node_modules")
+        output = self._folder / "output"
+        with open(output, "wb") as file:
+            process = subprocess.Popen(
+                ["nice", "-n", str(NICE), "npm", *words],
+                cwd=self.tree / "frontend",
+                env=self._node,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            code, in_time = process.wait(seconds), True
+        except subprocess.TimeoutExpired:
+            code, in_time = 1, False
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return Run(code == 0, in_time, "", output.read_text(errors="replace")[-6000:])
 
     def _start(self, launch: processes.Launch, log: Path, stop: signal.Signals) -> None:
         with open(log, "wb") as output:

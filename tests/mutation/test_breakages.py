@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.environment import ROOT
-from tests.mutation.rows import Breakage, breakages
+from tests.mutation.rows import GROUPS, Breakage, breakages, chosen
 from tools import checklist
+from tools.testing.groups import FRONT
 
 BREAKAGES = breakages()
 
@@ -29,7 +30,8 @@ def test_tests_of_breakages_exist() -> None:
     for breakage in BREAKAGES:
         path, _, name = breakage.test.partition("::")
         function = name.rpartition("::")[2].partition("[")[0]
-        assert f"def {function}(" in (ROOT / path).read_text(), breakage.test
+        named = f't("{name}", ' if breakage.group == FRONT else f"def {function}("  # it or test
+        assert named in (ROOT / path).read_text(), breakage.test
 
 
 def test_breakage_that_fits_no_more_is_refused() -> None:
@@ -38,3 +40,13 @@ def test_breakage_that_fits_no_more_is_refused() -> None:
     for text in ("nothing", "x = 1\nx = 1\n"):
         with pytest.raises(ValueError, match="times: 'x = 1'"):
             breakage.broken(text)
+
+
+def test_breakages_are_chosen_by_group_and_word() -> None:
+    assert sorted(map(str, chosen(()))) == sorted(map(str, BREAKAGES))
+    for group in GROUPS:
+        found = chosen((group,))
+        assert {each.group for each in found} == {group}
+    every_third = chosen(("web",), 3)
+    assert every_third == chosen(("web",))[::3]
+    assert {each.test for each in chosen(("ghost",))} == {each.test for each in BREAKAGES if "ghost" in each.test}
