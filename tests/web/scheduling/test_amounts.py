@@ -1,6 +1,5 @@
 """What was asked and what there was: stored with attempts, told by REST, and made only of what is stored."""
 
-
 import pytest
 
 from kschedweb.cluster.models import Cluster
