@@ -4,9 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tests.attack.judgement import Asked, Seen, lines_between, problems
+from tests.cases import cases
 
 QUIET = Seen(ready=[Asked(1.0, 200, 0.01)], read=[Asked(1.0, 200, 0.02)], peaks={"web/1": 200_000_000})
 REFUSED = "W1122 07:30:13.418460   14252 log.py:248] refused\n"
@@ -24,27 +23,21 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
     assert judged(slow, is_timed=False) == [], "the machine may be busy"
 
 
-@pytest.mark.parametrize(
-    ("seen", "given", "found"),
-    [
-        pytest.param(Seen(), {}, "saw nothing", id="nobody looked"),
-        pytest.param(replace(QUIET, ready=[Asked(1.0, 200, 1.01)]), {}, "/readyz: 200 after", id="late"),
-        pytest.param(replace(QUIET, ready=[Asked(1.0, 500, 0.1)]), {}, "/readyz: 500", id="not ready"),
-        pytest.param(replace(QUIET, ready=[Asked(1.0, 0, 60.0)]), {"is_timed": False}, "/readyz: 0", id="no answer"),
-        pytest.param(
-            replace(QUIET, read=[Asked(1.0, 429, 0.1)]), {}, "innocent's read: 429", id="an innocent is refused"
-        ),
-        pytest.param(
-            replace(QUIET, read=[Asked(1.0, 0, 30.0)]), {}, "innocent's read: 0", id="an innocent is not heard"
-        ),
-        pytest.param(replace(QUIET, peaks={"web/1": 600_000_000}), {}, "web/1 took 600 MB", id="memory"),
-        pytest.param(QUIET, {"told": {200: 3, 404: 1, 503: 2}}, "2 answers with 503", id="a 5xx"),
-        pytest.param(QUIET, {"ended": ["web"]}, "web has ended", id="a process ends"),
-        pytest.param(QUIET, {"logs": {"web": ""}}, "1 refusals are 0 lines", id="a refusal is not logged"),
-        pytest.param(QUIET, {"logs": {"web": 2 * REFUSED}}, "1 refusals are 2 lines", id="a refusal is logged twice"),
-        pytest.param(QUIET, {"logs": {"web": REFUSED, "binding": FAILED}}, "log of binding: E1122", id="an error"),
-        pytest.param(QUIET, {"logs": {"web": REFUSED + "Traceback (most"}}, "log of web: Trace", id="a traceback"),
-    ],
+@cases(
+    "seen, given, found",
+    ("nobody looked", Seen(), {}, "saw nothing"),
+    ("late", replace(QUIET, ready=[Asked(1.0, 200, 1.01)]), {}, "/readyz: 200 after"),
+    ("not ready", replace(QUIET, ready=[Asked(1.0, 500, 0.1)]), {}, "/readyz: 500"),
+    ("no answer", replace(QUIET, ready=[Asked(1.0, 0, 60.0)]), {"is_timed": False}, "/readyz: 0"),
+    ("an innocent is refused", replace(QUIET, read=[Asked(1.0, 429, 0.1)]), {}, "innocent's read: 429"),
+    ("an innocent is not heard", replace(QUIET, read=[Asked(1.0, 0, 30.0)]), {}, "innocent's read: 0"),
+    ("memory", replace(QUIET, peaks={"web/1": 600_000_000}), {}, "web/1 took 600 MB"),
+    ("a 5xx", QUIET, {"told": {200: 3, 404: 1, 503: 2}}, "2 answers with 503"),
+    ("a process ends", QUIET, {"ended": ["web"]}, "web has ended"),
+    ("a refusal is not logged", QUIET, {"logs": {"web": ""}}, "1 refusals are 0 lines"),
+    ("a refusal is logged twice", QUIET, {"logs": {"web": 2 * REFUSED}}, "1 refusals are 2 lines"),
+    ("an error", QUIET, {"logs": {"web": REFUSED, "binding": FAILED}}, "log of binding: E1122"),
+    ("a traceback", QUIET, {"logs": {"web": REFUSED + "Traceback (most"}}, "log of web: Trace"),
 )
 def test_harm_is_found(seen: Seen, given: dict[str, Any], found: str) -> None:
     (problem,) = judged(seen, **given)

@@ -7,6 +7,7 @@ import pytest
 
 from kschedweb.common import packing
 from tests.builders import make_pod
+from tests.cases import cases
 from tests.faults import audit, workloads
 from tests.faults.service import Service
 
@@ -24,74 +25,62 @@ def settled(service: Service) -> int:
     return cluster_id
 
 
-@pytest.mark.parametrize(
-    ("rule", "fault"),
-    [
-        pytest.param(
-            audit.bindings_are_done_once, f"UPDATE cluster_pod SET node_name = 'n999' WHERE {POD}", id="pod elsewhere"
-        ),
-        pytest.param(
-            audit.bindings_are_done_once,
-            "UPDATE bindings SET status = 'refused' WHERE cluster_id = %(c)s",
-            id="bound without a binding",
-        ),
-        pytest.param(
-            audit.pods_are_bound_once, f"UPDATE cluster_pod SET node_name = '' WHERE {POD}", id="pod lost its node"
-        ),
-        pytest.param(
-            audit.change_log_is_dense, "DELETE FROM cluster_change WHERE cluster_id = %(c)s AND rv = 5", id="hole in rv"
-        ),
-        pytest.param(
-            audit.engine_log_is_dense,
-            "UPDATE cluster_cluster SET seq = seq + 1 WHERE id = %(c)s",
-            id="last entry of the engine log lost",
-        ),
-        pytest.param(
-            audit.steps_follow_each_other,
-            "DELETE FROM traces_enginestep WHERE cluster_id = %(c)s AND step = 1",
-            id="step lost",
-        ),
-        pytest.param(
-            audit.attempts_belong_to_steps,
-            "UPDATE traces_enginestep SET cycles = cycles + 1 WHERE cluster_id = %(c)s",
-            id="cycle without an attempt",
-        ),
-        pytest.param(
-            audit.attempts_belong_to_steps,
-            "UPDATE traces_attempt SET step = step + 1000 WHERE cluster_id = %(c)s",
-            id="attempt of no step",
-        ),
-        pytest.param(
-            audit.counts_are_of_everything_done,
-            "UPDATE traces_throughputcount SET scheduled = scheduled + 1 WHERE cluster_id = %(c)s",
-            id="attempt counted twice",
-        ),
-        pytest.param(
-            audit.counts_are_of_everything_done,
-            "UPDATE traces_throughputcount SET bound = 0 WHERE cluster_id = %(c)s",
-            id="bound pods not counted",
-        ),
-        pytest.param(
-            audit.bound_pods_have_their_attempt,
-            "UPDATE traces_attempt SET node_name = 'n999' WHERE cluster_id = %(c)s",
-            id="attempt that says another node",
-        ),
-        pytest.param(
-            audit.every_pod_was_attempted,
-            f"DELETE FROM traces_attempt WHERE cluster_id = %(c)s AND pod_uid IN ({UID})",
-            id="pod nobody tried",
-        ),
-        pytest.param(
-            audit.no_node_is_overcommitted,
-            """UPDATE cluster_node SET allocatable = '{"cpu": 100}' WHERE cluster_id = %(c)s""",
-            id="node too small",
-        ),
-        pytest.param(
-            audit.pending_pods_fit_nowhere,
-            f"UPDATE cluster_pod SET node_name = '', manifest = %(unbound)s WHERE {POD}",
-            id="pods that would fit",
-        ),
-    ],
+@cases(
+    "rule, fault",
+    ("pod elsewhere", audit.bindings_are_done_once, f"UPDATE cluster_pod SET node_name = 'n999' WHERE {POD}"),
+    (
+        "bound without a binding",
+        audit.bindings_are_done_once,
+        "UPDATE bindings SET status = 'refused' WHERE cluster_id = %(c)s",
+    ),
+    ("pod lost its node", audit.pods_are_bound_once, f"UPDATE cluster_pod SET node_name = '' WHERE {POD}"),
+    ("hole in rv", audit.change_log_is_dense, "DELETE FROM cluster_change WHERE cluster_id = %(c)s AND rv = 5"),
+    (
+        "last entry of the engine log lost",
+        audit.engine_log_is_dense,
+        "UPDATE cluster_cluster SET seq = seq + 1 WHERE id = %(c)s",
+    ),
+    ("step lost", audit.steps_follow_each_other, "DELETE FROM traces_enginestep WHERE cluster_id = %(c)s AND step = 1"),
+    (
+        "cycle without an attempt",
+        audit.attempts_belong_to_steps,
+        "UPDATE traces_enginestep SET cycles = cycles + 1 WHERE cluster_id = %(c)s",
+    ),
+    (
+        "attempt of no step",
+        audit.attempts_belong_to_steps,
+        "UPDATE traces_attempt SET step = step + 1000 WHERE cluster_id = %(c)s",
+    ),
+    (
+        "attempt counted twice",
+        audit.counts_are_of_everything_done,
+        "UPDATE traces_throughputcount SET scheduled = scheduled + 1 WHERE cluster_id = %(c)s",
+    ),
+    (
+        "bound pods not counted",
+        audit.counts_are_of_everything_done,
+        "UPDATE traces_throughputcount SET bound = 0 WHERE cluster_id = %(c)s",
+    ),
+    (
+        "attempt that says another node",
+        audit.bound_pods_have_their_attempt,
+        "UPDATE traces_attempt SET node_name = 'n999' WHERE cluster_id = %(c)s",
+    ),
+    (
+        "pod nobody tried",
+        audit.every_pod_was_attempted,
+        f"DELETE FROM traces_attempt WHERE cluster_id = %(c)s AND pod_uid IN ({UID})",
+    ),
+    (
+        "node too small",
+        audit.no_node_is_overcommitted,
+        """UPDATE cluster_node SET allocatable = '{"cpu": 100}' WHERE cluster_id = %(c)s""",
+    ),
+    (
+        "pods that would fit",
+        audit.pending_pods_fit_nowhere,
+        f"UPDATE cluster_pod SET node_name = '', manifest = %(unbound)s WHERE {POD}",
+    ),
 )
 def test_rule_notices_its_fault(
     service: Service, settled: int, rule: Callable[[audit.Connection, int], list[str]], fault: str

@@ -6,9 +6,8 @@ import os
 import signal
 from collections.abc import Iterator
 
-import pytest
-
 from kschedweb.ops.processes import wait_until
+from tests.cases import cases
 from tests.faults import workloads
 from tests.faults.service import Service, descendants
 from tests.waiting import HANG_SECONDS
@@ -43,13 +42,11 @@ def frozen(service: Service, name: str) -> Iterator[None]:
                 os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [
-        pytest.param("valkey", "valkey", id="valkey"),
-        pytest.param("postgres", "postgresql", id="postgresql"),
-        pytest.param("scheduler", "leaderElection", id="the scheduler"),
-    ],
+@cases(
+    "name, check",
+    ("valkey", "valkey", "valkey"),
+    ("postgresql", "postgres", "postgresql"),
+    ("the scheduler", "scheduler", "leaderElection"),
 )
 def test_health_fails_while_a_part_is_away_and_recovers(service: Service, name: str, check: str) -> None:
     cluster_id = service.cluster_create(f"health-{name}")

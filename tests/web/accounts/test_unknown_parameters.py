@@ -52,38 +52,36 @@ def test_every_route_refuses_a_parameter_it_does_not_know(client: APIClient, wor
     assert Cluster.objects.get().pace == "run"
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "told"),
-    [
-        pytest.param("leadership", "at=2030-01-01", {"at": NOTHING}, id="none known"),
-        pytest.param("pending", "limt=5", {"limt": "is not known here; known: at, limit"}, id="misspelled"),
-        pytest.param(f"imports/{UUID(int=0)}", "format=json", {"format": NOTHING}, id="a form of answers"),
-        pytest.param(
-            "throughput",
-            "seconds=7&pod=a&until=x",
-            {
-                "pod": "is not known here; known: last_seconds, seconds, since, until",
-                "seconds": "expected one of 1, 60",
-                "until": "expected a time such as 2030-01-01T00:00:00Z ('x')",
-            },
-            id="together with all that is wrong",
-        ),
-        pytest.param(
-            "events",
-            "page=2&limit=1",
-            {
-                "page": "is not known here; known: cursor, kind, last_seconds, limit, name, namespace, reason, since,"
-                " type, until"
-            },
-            id="beside those of pages",
-        ),
-        pytest.param(
-            "export/events.jsonl",
-            "node=n1",
-            {"node": "is not known here; known: last_seconds, since, until"},
-            id="known to another export",
-        ),
-    ],
+@cases(
+    "path, query, told",
+    ("none known", "leadership", "at=2030-01-01", {"at": NOTHING}),
+    ("misspelled", "pending", "limt=5", {"limt": "is not known here; known: at, limit"}),
+    ("a form of answers", f"imports/{UUID(int=0)}", "format=json", {"format": NOTHING}),
+    (
+        "together with all that is wrong",
+        "throughput",
+        "seconds=7&pod=a&until=x",
+        {
+            "pod": "is not known here; known: last_seconds, seconds, since, until",
+            "seconds": "expected one of 1, 60",
+            "until": "expected a time such as 2030-01-01T00:00:00Z ('x')",
+        },
+    ),
+    (
+        "beside those of pages",
+        "events",
+        "page=2&limit=1",
+        {
+            "page": "is not known here; known: cursor, kind, last_seconds, limit, name, namespace, reason, since,"
+            " type, until"
+        },
+    ),
+    (
+        "known to another export",
+        "export/events.jsonl",
+        "node=n1",
+        {"node": "is not known here; known: last_seconds, since, until"},
+    ),
 )
 def test_refusal_names_what_is_known(
     client: APIClient, world: World, path: str, query: str, told: dict[str, str]

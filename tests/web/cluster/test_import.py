@@ -31,23 +31,21 @@ def kept_pod(name: str = "p1", uid: str = "uid-p1", node_name: str = "n1") -> di
     return manifest
 
 
-@pytest.mark.parametrize(
+@cases(
     "encode",
-    [
-        pytest.param(lambda objects: orjson.dumps(items(*objects)), id="list in JSON"),
-        pytest.param(lambda objects: orjson.dumps(objects), id="bare JSON array"),
-        pytest.param(lambda objects: yaml.safe_dump(items(*objects)).encode(), id="list in YAML"),
-        pytest.param(lambda objects: yaml.safe_dump_all(objects).encode(), id="several YAML documents"),
-        pytest.param(lambda objects: b"\xef\xbb\xbf" + orjson.dumps(items(*objects)), id="with a byte order mark"),
-        pytest.param(lambda objects: gzip.compress(orjson.dumps(items(*objects))), id="gzip"),
-        pytest.param(
-            lambda objects: (
-                gzip.compress(yaml.safe_dump(objects[0]).encode() + b"---\n")
-                + gzip.compress(yaml.safe_dump(objects[1]).encode())
-            ),
-            id="gzip in two members",
+    ("list in JSON", lambda objects: orjson.dumps(items(*objects))),
+    ("bare JSON array", lambda objects: orjson.dumps(objects)),
+    ("list in YAML", lambda objects: yaml.safe_dump(items(*objects)).encode()),
+    ("several YAML documents", lambda objects: yaml.safe_dump_all(objects).encode()),
+    ("with a byte order mark", lambda objects: b"\xef\xbb\xbf" + orjson.dumps(items(*objects))),
+    ("gzip", lambda objects: gzip.compress(orjson.dumps(items(*objects)))),
+    (
+        "gzip in two members",
+        lambda objects: (
+            gzip.compress(yaml.safe_dump(objects[0]).encode() + b"---\n")
+            + gzip.compress(yaml.safe_dump(objects[1]).encode())
         ),
-    ],
+    ),
 )
 def test_import_takes_the_objects_when_they_come_in_any_format(cluster: Cluster, encode: Any) -> None:
     answer = upload(logged_in(), cluster, encode([node(), pod()]))

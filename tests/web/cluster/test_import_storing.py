@@ -9,7 +9,7 @@ import threading
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, cast
 
 import msgspec
@@ -33,34 +33,36 @@ def take(cluster: Cluster, *uploads: Received) -> Import:
     return services.import_take(cluster_id=cluster.pk, uploads=uploads, options=services.ImportOptions(), actor="x")
 
 
+@contextmanager
+def memory_within(most: int) -> Iterator[None]:
+    """What is done inside takes less memory than so many bytes."""
+    tracemalloc.start()
+    try:
+        yield
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert taken < most
+
+
 def test_storing_an_upload_takes_the_memory_of_a_piece(cluster: Cluster) -> None:
     with tempfile.TemporaryFile() as file:
         for _ in range(40):
             file.write(b" " * MIB)
         received = Received("u.json", cast(BinaryIO, file), 40 * MIB)
-        tracemalloc.start()
-        try:
+        with memory_within(8 * MIB):
             row = take(cluster, received)
-            most = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
     assert row.status == "queued"
     assert ImportPiece.objects.filter(of_import=row).count() == 40
-    assert most < 8 * MIB
 
 
 def test_taking_an_import_takes_memory_in_proportion(cluster: Cluster) -> None:
     pods = [pod(f"p{i}", annotations={"a": "x" * 200}, labels={"n": str(i)}) for i in range(1_000)]
     content = orjson.dumps(items(*pods))
-    tracemalloc.start()
-    try:
+    with memory_within(20 * len(content)):
         services.import_apply(
             cluster_id=cluster.pk, uploads=[Upload("u", content)], options=services.ImportOptions(), actor="x"
         )
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert most < 20 * len(content)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
@@ -162,14 +164,9 @@ def test_cluster_goes_with_imports_that_wait(cluster: Cluster) -> None:
 def test_small_upload_that_unpacks_to_much_is_not_unpacked_in_the_request(cluster: Cluster, path: str) -> None:
     body = gzip.compress(b"- \n" * (40 * MIB // 3))
     assert len(body) < MIB // 4
-    tracemalloc.start()
-    try:
+    with memory_within(10 * MIB):
         answer = logged_in().generic("POST", f"/api/clusters/{cluster.pk}/{path}", body, content_type="text/plain")
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
     assert answer.status_code == {"import": 202, "objects": 400}[path]
-    assert most < 10 * MIB
 
 
 @pytest.mark.django_db(transaction=True)

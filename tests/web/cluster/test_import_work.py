@@ -27,6 +27,13 @@ def queued(cluster: Cluster) -> Import:
     return Import.objects.get(pk=answer.json()["id"])
 
 
+def executed(row: Import) -> Import:
+    """A worker takes its message."""
+    runner.import_execute(str(row.pk))
+    row.refresh_from_db()
+    return row
+
+
 def test_import_is_queued_and_its_task_sent_when_the_upload_is_large(
     cluster: Cluster, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,8 +48,7 @@ def test_import_is_queued_and_its_task_sent_when_the_upload_is_large(
 
 def test_import_is_carried_out_once_when_its_message_comes_three_times(cluster: Cluster, queued: Import) -> None:
     for _ in range(3):
-        runner.import_execute(str(queued.pk))
-    queued.refresh_from_db()
+        executed(queued)
     assert (queued.status, queued.attempts, queued.files) == ("done", 1, [])
     assert queued.report is not None and queued.report["kinds"] == {"Pod": {"created": 2}}
     assert [entry[1] for entry in log(cluster)] == ["created", "created"]
@@ -53,8 +59,7 @@ def test_import_is_taken_over_when_its_worker_has_died(cluster: Cluster, queued:
     runner.import_execute(str(queued.pk))
     assert Pod.objects.count() == 0, "a worker whose heart beats keeps its claim"
     with time_machine.travel(timezone.now() + timedelta(seconds=31), tick=False):
-        runner.import_execute(str(queued.pk))
-    queued.refresh_from_db()
+        executed(queued)
     assert (queued.status, queued.attempts) == ("done", 2)
 
 
@@ -71,9 +76,7 @@ def test_import_leaves_nothing_when_the_claim_was_lost_meanwhile(cluster: Cluste
 
 def test_import_fails_when_it_has_killed_three_workers(queued: Import) -> None:
     Import.objects.filter(pk=queued.pk).update(attempts=3)
-    runner.import_execute(str(queued.pk))
-    queued.refresh_from_db()
-    assert queued.status == "failed"
+    assert executed(queued).status == "failed"
     assert queued.error is not None and queued.error["code"] == "import_lost"
 
 
@@ -95,9 +98,7 @@ def test_import_fails_with_a_word_when_the_service_itself_is_at_fault(
         raise ZeroDivisionError("oh")
 
     monkeypatch.setattr(imports, "import_apply", broken)
-    runner.import_execute(str(queued.pk))
-    queued.refresh_from_db()
-    assert queued.error == {"code": "internal_error", "message": "ZeroDivisionError: oh", "extra": {}}
+    assert executed(queued).error == {"code": "internal_error", "message": "ZeroDivisionError: oh", "extra": {}}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -105,7 +106,6 @@ def test_import_beats_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = services.cluster_create(name="c")
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.05)
     upload(logged_in(), cluster, LARGE)
-    row = Import.objects.get()
     real: Callable[..., Any] = imports.import_apply
     seen: list[Any] = []
 
@@ -116,9 +116,7 @@ def test_import_beats_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(**kwargs)
 
     monkeypatch.setattr(imports, "import_apply", slow)
-    runner.import_execute(str(row.pk))
-    row.refresh_from_db()
-    assert seen and row.status == "done"
+    assert executed(Import.objects.get()).status == "done" and seen
 
 
 def test_yaml_goes_to_a_worker_sooner_than_json(cluster: Cluster) -> None:

@@ -125,50 +125,45 @@ def test_text_in_force_given_again_changes_nothing(cluster: Cluster) -> None:
     assert SchedulerConfigVersion.objects.filter(cluster=cluster).count() == 2
 
 
-@pytest.mark.parametrize(
-    ("content", "problems"),
-    [
-        pytest.param(
-            HEAD + "parallelism: 0\npodInitialBackoffSeconds: 0\n",
-            [
-                (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero"),
-                (4, "podInitialBackoffSeconds", "Invalid value: 0: must be greater than 0"),
-            ],
-            id="several values",
-        ),
-        pytest.param(
-            HEAD + "profilez: []\nprofiles: [{plugin: {}}]\n",
-            [
-                (3, "profilez", 'strict decoding error: unknown field "profilez"'),
-                (4, "profiles[0].plugin", 'strict decoding error: unknown field "profiles[0].plugin"'),
-            ],
-            id="unknown fields",
-        ),
-        pytest.param(
-            HEAD + "profiles:\n- plugins: {filter: {enabled: [{name: Nope}]}}\n  pluginConfig: {}\n"
-            "extenders:\n- urlPrefix: ftp://x\n- urlPrefix: https://e\n  tlsConfig: {insecure: true, caData: YQ==}\n",
-            [
-                (
-                    4,
-                    "profiles[0].plugins.filter.enabled[0]",
-                    "initializing profiles: creating profile for scheduler name default-scheduler:"
-                    ' FilterPlugin "Nope" does not exist',
-                ),
-                (5, "profiles[0].pluginConfig", "expected a list, got an object"),
-                (7, "extenders[0].urlPrefix", 'couldn\'t build extenders: urlPrefix "ftp://x" is no http or https URL'),
-                (
-                    9,
-                    "extenders[1].tlsConfig",
-                    "couldn't build extenders: "
-                    "specifying a root certificates file with the insecure flag is not allowed",
-                ),
-            ],
-            id="a plugin that is not installed, and extenders that cannot be reached",
-        ),
-        pytest.param(
-            "just words", [(1, "", "expected an object with apiVersion and kind at the top")], id="no document"
-        ),
-    ],
+@cases(
+    "content, problems",
+    (
+        "several values",
+        HEAD + "parallelism: 0\npodInitialBackoffSeconds: 0\n",
+        [
+            (3, "parallelism", "Invalid value: 0: should be an integer value greater than zero"),
+            (4, "podInitialBackoffSeconds", "Invalid value: 0: must be greater than 0"),
+        ],
+    ),
+    (
+        "unknown fields",
+        HEAD + "profilez: []\nprofiles: [{plugin: {}}]\n",
+        [
+            (3, "profilez", 'strict decoding error: unknown field "profilez"'),
+            (4, "profiles[0].plugin", 'strict decoding error: unknown field "profiles[0].plugin"'),
+        ],
+    ),
+    (
+        "a plugin that is not installed, and extenders that cannot be reached",
+        HEAD + "profiles:\n- plugins: {filter: {enabled: [{name: Nope}]}}\n  pluginConfig: {}\n"
+        "extenders:\n- urlPrefix: ftp://x\n- urlPrefix: https://e\n  tlsConfig: {insecure: true, caData: YQ==}\n",
+        [
+            (
+                4,
+                "profiles[0].plugins.filter.enabled[0]",
+                "initializing profiles: creating profile for scheduler name default-scheduler:"
+                ' FilterPlugin "Nope" does not exist',
+            ),
+            (5, "profiles[0].pluginConfig", "expected a list, got an object"),
+            (7, "extenders[0].urlPrefix", 'couldn\'t build extenders: urlPrefix "ftp://x" is no http or https URL'),
+            (
+                9,
+                "extenders[1].tlsConfig",
+                "couldn't build extenders: specifying a root certificates file with the insecure flag is not allowed",
+            ),
+        ],
+    ),
+    ("no document", "just words", [(1, "", "expected an object with apiVersion and kind at the top")]),
 )
 def test_refused_configuration_lists_every_problem(
     cluster: Cluster, content: str, problems: list[tuple[int, str, str]]

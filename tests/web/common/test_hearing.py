@@ -32,15 +32,21 @@ def hearing() -> Iterator[Hearing]:
     made.close()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Tasks linger until the test says that they are to end: `patient()`."""
+    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
+    return lambda: monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+
+
 def _notify(on: object, channel: str, cluster_id: int) -> None:
     on.execute("SELECT pg_notify(%s, %s)", [channel, str(cluster_id)])  # type: ignore[attr-defined]
 
 
 def test_what_others_commit_in_a_task_is_run_by_it(
-    hearing: Hearing, elsewhere: psycopg.Connection[object], monkeypatch: pytest.MonkeyPatch
+    hearing: Hearing, elsewhere: psycopg.Connection[object], patient: Callable[[], None]
 ) -> None:
-    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
     ran: list[tuple[str, int]] = []
 
     def first() -> bool:
@@ -56,18 +62,15 @@ def test_what_others_commit_in_a_task_is_run_by_it(
         elif len(ran) == 2:
             assert hearing.tell(CHANNEL, 4)
         else:
-            monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+            patient()
         return True
 
     assert hearing.serve(first, run) == []
     assert ran == [(CHANNEL, 1), (OTHER, 3), (CHANNEL, 4)]
 
 
-def test_a_task_that_waits_is_woken_by_another_thread(hearing: Hearing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
+def test_a_task_that_waits_is_woken_by_another_thread(hearing: Hearing, patient: Callable[[], None]) -> None:
     ran: list[int] = []
-
     waker = threading.Timer(0.05, lambda: hearing.tell(CHANNEL, 5))
 
     def first() -> bool:
@@ -76,7 +79,7 @@ def test_a_task_that_waits_is_woken_by_another_thread(hearing: Hearing, monkeypa
 
     def run(_: str, cluster_id: int) -> bool:
         ran.append(cluster_id)
-        monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+        patient()
         return True
 
     hearing.serve(first, run)
@@ -91,11 +94,12 @@ def test_nobody_is_told_when_no_task_is_under_way(hearing: Hearing) -> None:
 
 
 def test_task_whose_message_comes_late_ends_at_once(
-    hearing: Hearing, elsewhere: psycopg.Connection[object], monkeypatch: pytest.MonkeyPatch
+    hearing: Hearing,
+    elsewhere: psycopg.Connection[object],
+    patient: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It found nothing to do, and nothing was done shortly before; soon after something was, it lingers."""
-    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
 
     def late() -> bool:
         _notify(elsewhere, CHANNEL, 8)
@@ -111,7 +115,6 @@ def test_task_whose_message_comes_late_ends_at_once(
 
     assert hearing.serve(first, _never) == [(CHANNEL, 1)]
     monkeypatch.setattr(hearings, "MOST_SECONDS", HANG_SECONDS)
-    monkeypatch.setattr(hearings, "LINGER_SECONDS", HANG_SECONDS)
 
     def next_one() -> bool:
         _notify(elsewhere, CHANNEL, 2)
@@ -119,7 +122,7 @@ def test_task_whose_message_comes_late_ends_at_once(
 
     def last(_: str, cluster_id: int) -> bool:
         ran.append(cluster_id)
-        monkeypatch.setattr(hearings, "LINGER_SECONDS", 0.0)
+        patient()
         return False
 
     assert hearing.serve(next_one, last) == []

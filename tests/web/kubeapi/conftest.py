@@ -1,10 +1,11 @@
 """One web process with a cluster whose objects only requests change, for all tests of the Kubernetes API."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -39,6 +40,16 @@ class Served:
         """One request, by the token of the administrator unless another is given."""
         headers.setdefault("Authorization", f"Bearer {token or self.admin}")
         return self.web.ask(method, f"/k8s/{self.cluster}{path}", body, **headers)
+
+    def send(self, method: str, path: str, body: Any, token: str = "", form: str = "application/json") -> tcp.Answer:
+        """One request with a body in JSON; `form` is what the body is."""
+        return self.ask(method, path, token, json.dumps(body).encode(), Content_Type=form)
+
+    def get(self, path: str, token: str = "", **headers: str) -> Any:
+        """What is at a path, in JSON."""
+        answer = self.ask("GET", path, token, **headers)
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
 
 
 @pytest.fixture(scope="session")
@@ -99,9 +110,12 @@ def repeated(work: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
-def simulated(served: Served, folder: Path, name: str) -> tuple[Cluster, Kubectl]:
-    """A new cluster whose pods start soon, and kubectl for it."""
-    cluster = cluster_services.cluster_create(name=name, lifecycle_mode="simulate")
+@pytest.fixture(scope="module")
+def simulated(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Kubectl]]:
+    """A cluster whose pods start soon and whose controllers act in this process, and kubectl for it."""
+    cluster = cluster_services.cluster_create(name="lively", lifecycle_mode="simulate")
     Cluster.objects.filter(pk=cluster.pk).update(start_delay_ms=100)
-    url = f"https://127.0.0.1:{served.web.port}/k8s/{name}"
-    return cluster, Kubectl.made(folder, url, str(served.web.certificate), served.admin)
+    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
+    folder = tmp_path_factory.mktemp(cluster.name)
+    with acting_controllers(cluster.pk):
+        yield cluster, Kubectl.made(folder, url, str(served.web.certificate), served.admin)

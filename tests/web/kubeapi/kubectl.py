@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -92,6 +92,14 @@ class Kubectl:
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done
+
+    def write(self, name: str, *manifests: Mapping[str, Any]) -> None:
+        """A file for it to read."""
+        (self.folder / name).write_text(yaml.safe_dump_all(manifests))
+
+    def apply(self, *manifests: Mapping[str, Any]) -> None:
+        self.write("now.yaml", *manifests)
+        self("apply", "-f", "now.yaml")
 
     def write_status(self, path: str, **status: Any) -> None:
         """Set fields of the status of the object at this path, as a controller does; old kubectl has no word for it."""

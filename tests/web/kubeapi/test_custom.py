@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,23 +22,17 @@ GROUP, VERSION = "/apis/otters.example", "/apis/otters.example/v1"
 
 
 def send(served: Served, path: str, body: Mapping[str, Any]) -> None:
-    answer = served.ask("POST", path, body=json.dumps(body).encode(), Content_Type="application/json")
+    answer = served.send("POST", path, body)
     assert answer.status == 201, answer.body
-
-
-def get(served: Served, path: str, **headers: str) -> Any:
-    answer = served.ask("GET", path, **headers)
-    assert answer.status == 200, answer.body
-    return json.loads(answer.body)
 
 
 def groups(served: Served, prefix: str = "") -> list[bool]:
     """Whether the group is in each of the lists of groups."""
-    named = [each["name"] for each in get(served, f"{prefix}/apis")["groups"]]
-    aggregated = get(served, f"{prefix}/apis", Accept=AGGREGATED)
+    named = [each["name"] for each in served.get(f"{prefix}/apis")["groups"]]
+    aggregated = served.get(f"{prefix}/apis", Accept=AGGREGATED)
     assert aggregated["kind"] == "APIGroupDiscoveryList"
     also = [each["metadata"]["name"] for each in aggregated["items"]]
-    paths = get(served, f"{prefix}/openapi/v3")["paths"]
+    paths = served.get(f"{prefix}/openapi/v3")["paths"]
     return ["otters.example" in named, "otters.example" in also, "apis/otters.example/v1" in paths]
 
 
@@ -48,12 +41,12 @@ def test_kinds_are_found_while_they_are_defined_and_shown_as_they_were(served: S
     for path, body in ((DEFINITIONS, DENS), (DEFINITIONS, RIVERS), (DEN_PATH, den()), (RIVER_PATH, river())):
         send(served, path, body)
     assert groups(served) == [True] * 3
-    assert get(served, GROUP)["preferredVersion"] == {"groupVersion": "otters.example/v1", "version": "v1"}
-    resources = {each["name"]: each for each in get(served, VERSION)["resources"]}
+    assert served.get(GROUP)["preferredVersion"] == {"groupVersion": "otters.example/v1", "version": "v1"}
+    resources = {each["name"]: each for each in served.get(VERSION)["resources"]}
     assert list(resources) == ["dens", "dens/status", "dens/scale", "rivers"]
     assert resources["dens"]["shortNames"] == ["dn"] and resources["dens"]["categories"] == ["all", "otters"]
     assert resources["dens/scale"]["kind"] == "Scale" and not resources["rivers"]["namespaced"]
-    document = get(served, f"/openapi/v3{VERSION}")
+    document = served.get(f"/openapi/v3{VERSION}")
     assert document["components"]["schemas"]["example.otters.v1.Den"]["x-kubernetes-group-version-kind"] == [
         {"group": "otters.example", "kind": "Den", "version": "v1"}
     ]
@@ -65,33 +58,33 @@ def test_kinds_are_found_while_they_are_defined_and_shown_as_they_were(served: S
 
     then = f"/at/{at}"
     assert groups(served, then) == [True] * 3
-    (shown,) = get(served, f"{then}{DEN_PATH}")["items"]
+    (shown,) = served.get(f"{then}{DEN_PATH}")["items"]
     assert shown["spec"] == {"depth": 2, "mood": "glad"}
-    table = get(served, f"{then}{DEN_PATH}", Accept=TABLE)
+    table = served.get(f"{then}{DEN_PATH}", Accept=TABLE)
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Depth", "Mood", "Ready", "Age"]
-    assert get(served, f"{then}{RIVER_PATH}/long")["metadata"]["name"] == "long"
-    assert get(served, f"{then}{DEN_PATH}/deep/scale")["kind"] == "Scale"
+    assert served.get(f"{then}{RIVER_PATH}/long")["metadata"]["name"] == "long"
+    assert served.get(f"{then}{DEN_PATH}/deep/scale")["kind"] == "Scale"
 
 
 def test_watches_end_where_the_kind_is_defined_otherwise(served: Served) -> None:
     send(served, DEFINITIONS, DENS)
-    version = get(served, DEN_PATH)["metadata"]["resourceVersion"]
+    version = served.get(DEN_PATH)["metadata"]["resourceVersion"]
     query = f"watch=1&timeoutSeconds={HANG_SECONDS:.0f}&resourceVersion={version}"
-    name, merge = f"{DEFINITIONS}/dens.otters.example", {"Content_Type": "application/merge-patch+json"}
+    name, merge = f"{DEFINITIONS}/dens.otters.example", "application/merge-patch+json"
     with watch(served, f"{DEN_PATH}?{query}") as response:
         send(served, DEN_PATH, den("a"))
         assert told(response, 1) == [("ADDED", "a")]
         labels = {"metadata": {"labels": {"a": "b"}}}  # what it defines stays as it was
-        assert served.ask("PATCH", name, body=json.dumps(labels).encode(), **merge).status == 200
+        assert served.send("PATCH", name, labels, form=merge).status == 200
         send(served, DEN_PATH, den("b"))
         assert told(response, 1) == [("ADDED", "b")]
         changed = {"spec": {"names": {**DENS["spec"]["names"], "shortNames": ["lodge"]}}}
-        assert served.ask("PATCH", name, body=json.dumps(changed).encode(), **merge).status == 200
+        assert served.send("PATCH", name, changed, form=merge).status == 200
         send(served, DEN_PATH, den("c"))
         assert response.read() == b""
     with watch(served, f"{DEN_PATH}?{query}") as response:  # it begins before the change
         assert told(response, 2) == [("ADDED", "a"), ("ADDED", "b")] and response.read() == b""
-    version = get(served, DEN_PATH)["metadata"]["resourceVersion"]
+    version = served.get(DEN_PATH)["metadata"]["resourceVersion"]
     with watch(served, f"{DEN_PATH}?watch=1&resourceVersion={version}") as response:
         assert served.ask("DELETE", name).status == 200
         assert told(response, 3) == [("DELETED", "a"), ("DELETED", "b"), ("DELETED", "c")]

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from kschedweb import environment
+from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.ops import worker
 from tests.waiting import HANG_SECONDS
-from tests.web.kubeapi.conftest import Served, acting_controllers, repeated, simulated
+from tests.web.kubeapi.conftest import Served, repeated
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.web.scheduling.conftest import lead, settle
 
@@ -25,10 +26,8 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 @pytest.fixture(scope="module")
-def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+def kubectl(simulated: tuple[Cluster, Kubectl]) -> Iterator[Kubectl]:
     """For a cluster of six nodes in three zones, where controllers and a scheduler act."""
-    cluster, made = simulated(served, tmp_path_factory.mktemp("host"), "host")
-    host = lead(cluster)
     room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     nodes = [
         {
@@ -39,9 +38,10 @@ def kubectl(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         }
         for i in range(6)
     ]
-    (made.folder / "nodes.yaml").write_text(yaml.safe_dump_all(nodes))
-    with acting_controllers(cluster.pk), repeated(lambda: settle(host)):
-        made("apply", "-f", "nodes.yaml")
+    cluster, made = simulated
+    host = lead(cluster)
+    with repeated(lambda: settle(host)):
+        made.apply(*nodes)
         yield made
 
 
@@ -55,7 +55,7 @@ def _overlay(kubectl: Kubectl) -> None:
         "images": [{"name": "kschedweb", "newName": "registry.example.org/kschedweb", "newTag": "1.2"}],
         "patches": [{"target": {"kind": "Job"}, "patch": yaml.safe_dump([run])}],
     }
-    (kubectl.folder / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    kubectl.write("kustomization.yaml", overlay)
 
 
 def test_it_is_placed_spread_over_zones_and_drained_without_a_gap(kubectl: Kubectl, served: Served) -> None:
@@ -72,7 +72,7 @@ def test_it_is_placed_spread_over_zones_and_drained_without_a_gap(kubectl: Kubec
     available: dict[str, list[int]] = {name: [] for name in DEPLOYED}
 
     def look() -> None:
-        path = "/k8s/host/apis/apps/v1/namespaces/kschedweb/deployments"
+        path = "/k8s/lively/apis/apps/v1/namespaces/kschedweb/deployments"
         answer = served.web.ask("GET", path, b"", Authorization=f"Bearer {served.admin}")
         for each in orjson.loads(answer.body)["items"]:
             if (name := each["metadata"]["name"]) in available:

@@ -42,7 +42,7 @@ QUERY_LEFT_OUT = ("watch", "timeoutSeconds")
 
 
 def documents(served: Served, group: str) -> Any:
-    document = json.loads(served.ask("GET", f"/openapi/v3/{group}").body)
+    document = served.get(f"/openapi/v3/{group}")
     return schemathesis.openapi.from_dict(document), document
 
 
@@ -62,7 +62,7 @@ def test_no_request_of_many_is_an_error_of_the_server(served: Served, group: str
 def defined(served: Served) -> Iterator[str]:
     """The group of kinds that the cluster defines."""
     for each in (DENS, RIVERS):
-        made = served.ask("POST", DEFINITIONS, body=json.dumps(each).encode(), Content_Type="application/json")
+        made = served.send("POST", DEFINITIONS, each)
         assert made.status == 201, made.body
     yield f"apis/{DENS['spec']['group']}/v1"
     for each in (DENS, RIVERS):
@@ -80,7 +80,7 @@ def test_no_request_of_many_about_kinds_of_a_cluster_is(served: Served, defined:
 
 
 def test_every_group_that_is_served_is_asked(served: Served) -> None:
-    root = json.loads(served.ask("GET", "/openapi/v3", Accept="application/json").body)
+    root = served.get("/openapi/v3", Accept="application/json")
     with_objects = {path for path in root["paths"] if path.rpartition("/")[2].startswith("v")}
     assert with_objects - {"apis/authentication.k8s.io/v1", "apis/authorization.k8s.io/v1"} == set(GROUPS)
 

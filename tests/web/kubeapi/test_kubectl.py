@@ -1,7 +1,6 @@
 """The real kubectl against the service, where there is one."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -40,16 +39,10 @@ APP = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(kubectl: Kubectl) -> Path:
-    """Where kubectl is run."""
-    (kubectl.folder / "app.yaml").write_text(yaml.safe_dump_all(APP))
-    return kubectl.folder
-
-
-@pytest.fixture(autouse=True)
-def _files(folder: Path) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _files(kubectl: Kubectl) -> None:
     """Every test may read app.yaml."""
+    kubectl.write("app.yaml", *APP)
 
 
 def test_objects_live_as_kubectl_wants_them_to(kubectl: Kubectl) -> None:
@@ -120,11 +113,11 @@ def test_what_a_generator_says_is_stored(kubectl: Kubectl) -> None:
     kubectl("delete", "deployment", "kept")
 
 
-def test_server_side_apply_knows_owners_and_conflicts(kubectl: Kubectl, folder: Path) -> None:
+def test_server_side_apply_knows_owners_and_conflicts(kubectl: Kubectl) -> None:
     needs_newer()
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "owned"}}
     for number in (1, 2):
-        (folder / f"b{number}.yaml").write_text(yaml.safe_dump({**budget, "spec": {"minAvailable": number}}))
+        kubectl.write(f"b{number}.yaml", {**budget, "spec": {"minAvailable": number}})
     apply = ("apply", "--server-side", "-f")
     assert "serverside-applied" in kubectl(*apply, "b1.yaml", "--field-manager=one").stdout
     kubectl("diff", "--server-side", "-f", "b1.yaml", "--field-manager=one")
@@ -140,11 +133,10 @@ def test_server_side_apply_knows_owners_and_conflicts(kubectl: Kubectl, folder: 
     kubectl("delete", "pdb", "owned")
 
 
-def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl, folder: Path) -> None:
+def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl) -> None:
     needs_newer()
-    (folder / "pod.yaml").write_text(yaml.safe_dump({**APP[1], "metadata": {"name": "moved", "labels": {"a": "1"}}}))
-    kubectl("apply", "-f", "pod.yaml")
-    (folder / "pod.yaml").write_text(yaml.safe_dump({**APP[1], "metadata": {"name": "moved", "labels": {"b": "1"}}}))
+    kubectl.apply({**APP[1], "metadata": {"name": "moved", "labels": {"a": "1"}}})
+    kubectl.write("pod.yaml", {**APP[1], "metadata": {"name": "moved", "labels": {"b": "1"}}})
     kubectl("apply", "--server-side", "-f", "pod.yaml")
     shown = yaml.safe_load(kubectl("get", "pod", "moved", "-o", "yaml", "--show-managed-fields").stdout)
     assert shown["metadata"]["labels"] == {"b": "1"}  # kubectl itself moves what it owned
@@ -155,10 +147,10 @@ def test_apply_moves_from_the_client_to_the_server(kubectl: Kubectl, folder: Pat
     kubectl("delete", "pod", "moved", "--grace-period=0", "--force")
 
 
-def test_the_everyday_words_of_kubectl(kubectl: Kubectl, folder: Path) -> None:
+def test_the_everyday_words_of_kubectl(kubectl: Kubectl) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "day"}}
     pods = [{**APP[1], "metadata": {"name": name, "labels": {"day": name}}} for name in ("d1", "d2", "d3")]
-    (folder / "day.yaml").write_text(yaml.safe_dump_all([node, *pods]))
+    kubectl.write("day.yaml", node, *pods)
     assert "pod/d3 created" in kubectl("create", "-f", "day.yaml").stdout
     assert "already exists" in kubectl("create", "-f", "day.yaml", code=1).stderr
     columns = "custom-columns=N:.metadata.name,P:.status.phase"
@@ -171,7 +163,7 @@ def test_the_everyday_words_of_kubectl(kubectl: Kubectl, folder: Path) -> None:
     shown = yaml.safe_load(kubectl("get", "pod", "d1", "-o", "yaml").stdout)
     assert shown["metadata"]["annotations"] == {"note": "1"} and shown["metadata"]["labels"]["j"] == "1"
     shown["metadata"]["labels"]["replaced"] = "yes"
-    (folder / "d1.yaml").write_text(yaml.safe_dump(shown))
+    kubectl.write("d1.yaml", shown)
     assert "pod/d1 replaced" in kubectl("replace", "-f", "d1.yaml").stdout
     assert "Conflict" in kubectl("replace", "-f", "d1.yaml", code=1).stderr
     kubectl("cordon", "day")

@@ -1,16 +1,12 @@
 """kubectl on a chart that defines kinds: their objects are applied, compared, shown by their columns, and deleted."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-import yaml
 
-from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import ApiObject, Cluster
 from tests.core.apiserver.custom_samples import DENS, RIVERS, den, river
 from tests.waiting import HANG_SECONDS
-from tests.web.kubeapi.conftest import Served, acting_controllers
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl, needs_newer
 
 pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
@@ -26,7 +22,7 @@ def test_a_chart_that_defines_kinds_is_applied_compared_shown_and_deleted(kubect
         "wrong.yaml": [den("wrong", depth=0, mood="angry")], "unknown.yaml": [den("unknown", otter=1)],
     }  # fmt: skip
     for name, content in files.items():
-        (kubectl.folder / name).write_text(yaml.safe_dump_all(content))
+        kubectl.write(name, *content)
     assert kubectl("apply", "-f", "kinds.yaml").stdout.count(" created\n") == 2
     kubectl("wait", "--for=condition=Established", "crd/dens.otters.example", f"--timeout={HANG_SECONDS:.0f}s")
     assert kubectl("apply", "-f", "objects.yaml").stdout.count(" created\n") == 2
@@ -63,22 +59,11 @@ def test_a_chart_that_defines_kinds_is_applied_compared_shown_and_deleted(kubect
     assert "dens" not in kubectl("api-resources", "-o", "name").stdout
 
 
-@pytest.fixture(scope="module")
-def simulated(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Kubectl]]:
-    """A cluster whose controllers act in this process, and kubectl for it."""
-    cluster = cluster_services.cluster_create(name="defining", lifecycle_mode="simulate")
-    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
-    with acting_controllers(cluster.pk):
-        folder = tmp_path_factory.mktemp("defining")
-        yield cluster, Kubectl.made(folder, url, str(served.web.certificate), served.admin)
-
-
 def test_objects_go_with_their_namespace(simulated: tuple[Cluster, Kubectl]) -> None:
     cluster, kubectl = simulated
-    (kubectl.folder / "kinds.yaml").write_text(yaml.safe_dump(DENS))
-    (kubectl.folder / "den.yaml").write_text(yaml.safe_dump(den("deep")))
+    kubectl.write("den.yaml", den("deep"))
     kubectl("create", "namespace", "bank")
-    kubectl("apply", "-f", "kinds.yaml")
+    kubectl.apply(DENS)
     kubectl("apply", "-n", "bank", "-f", "den.yaml")
     kubectl("delete", "namespace", "bank", f"--timeout={HANG_SECONDS:.0f}s")
     assert not ApiObject.objects.filter(cluster=cluster, kind="Den.otters.example").exists()

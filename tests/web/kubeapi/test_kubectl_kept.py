@@ -1,17 +1,13 @@
 """kubectl on a chart of kinds that scheduling does not read: they are kept, told apart, shown and deleted."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-import yaml
 
-from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import ApiObject, Cluster
 from scheduler_core.apiserver.kinds import KINDS
 from tests.core.apiserver.kept_samples import OBJECTS
 from tests.waiting import HANG_SECONDS
-from tests.web.kubeapi.conftest import Served, acting_controllers
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl, needs_newer
 
 pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
@@ -43,9 +39,9 @@ ALL = ",".join(KINDS[kind].cls.plural for kind in OBJECTS)
 @pytest.fixture(scope="module")
 def chart(kubectl: Kubectl) -> Kubectl:
     needs_newer()
-    (kubectl.folder / "chart.yaml").write_text(yaml.safe_dump_all(CHART))
-    changed = [{**one, "metadata": {**one["metadata"], "labels": {"app": "web", "v": "2"}}} for one in CHART]
-    (kubectl.folder / "changed.yaml").write_text(yaml.safe_dump_all(changed))
+    kubectl.write("chart.yaml", *CHART)
+    labels = {"app": "web", "v": "2"}
+    kubectl.write("changed.yaml", *({**one, "metadata": {**one["metadata"], "labels": labels}} for one in CHART))
     return kubectl
 
 
@@ -86,7 +82,7 @@ def test_a_chart_of_them_is_applied_by_the_server(chart: Kubectl) -> None:
     chart("diff", "--server-side", "-f", "chart.yaml")
     hook = next(one for one in CHART if one["kind"] == "ValidatingWebhookConfiguration")
     second = {**hook, "webhooks": [{**hook["webhooks"][0], "name": "other.otters.example"}]}
-    (chart.folder / "second.yaml").write_text(yaml.safe_dump(second))
+    chart.write("second.yaml", second)
     chart("apply", "--server-side", "--field-manager=other", "-f", "second.yaml")
     found = json.loads(chart("get", "validatingwebhookconfigurations", hook["metadata"]["name"], "-o", "json").stdout)
     assert len(found["webhooks"]) == 2  # each manager has its own, by their names
@@ -104,32 +100,19 @@ def test_what_kubectl_makes_of_its_own_words(chart: Kubectl) -> None:
     assert "a.example" in chart("describe", "ingress", "simple").stdout
     listed = chart("api-resources", "--categories=api-extensions", "-o", "name").stdout
     assert "apiservices.apiregistration.k8s.io" in listed
-    (chart.folder / "wrong.yaml").write_text(yaml.safe_dump({**CHART[0], "rules": [{"verb": ["get"]}]}))
+    chart.write("wrong.yaml", {**CHART[0], "rules": [{"verb": ["get"]}]})
     refused = chart("apply", "-f", "wrong.yaml", code=1)
     assert 'unknown field "rules[0].verb"' in refused.stderr
     chart("delete", "role/reader", "rolebinding/reading", "clusterrole/system:reader", "clusterrolebinding/all")
     chart("delete", "ingress", "simple")
 
 
-@pytest.fixture(scope="module")
-def simulated(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Kubectl]]:
-    """A cluster whose controllers act in this process, and kubectl for it."""
-    cluster = cluster_services.cluster_create(name="keeping", lifecycle_mode="simulate")
-    url = f"https://127.0.0.1:{served.web.port}/k8s/{cluster.name}"
-    with acting_controllers(cluster.pk):
-        folder = tmp_path_factory.mktemp("keeping")
-        yield cluster, Kubectl.made(folder, url, str(served.web.certificate), served.admin)
-
-
 def test_they_go_with_their_namespace(simulated: tuple[Cluster, Kubectl]) -> None:
     cluster, kubectl = simulated
+    kept = ApiObject.objects.filter(cluster=cluster, kind__in=OBJECTS).values_list("name", flat=True)
     kubectl("create", "namespace", "den")
     kubectl("create", "role", "reader", "-n", "den", "--verb=get", "--resource=pods")
     kubectl("create", "rolebinding", "reading", "-n", "den", "--role=reader", "--user=ada")
-    assert sorted(kept(cluster)) == ["reader", "reading"]
+    assert sorted(kept.all()) == ["reader", "reading"]
     kubectl("delete", "namespace", "den", f"--timeout={HANG_SECONDS:.0f}s")
-    assert kept(cluster) == []
-
-
-def kept(cluster: Cluster) -> list[str]:
-    return list(ApiObject.objects.filter(cluster=cluster, kind__in=OBJECTS).values_list("name", flat=True))
+    assert list(kept.all()) == []

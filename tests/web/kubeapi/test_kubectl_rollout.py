@@ -17,11 +17,6 @@ def template(image: str, **labels: str) -> Manifest:
     return {"metadata": {"labels": {"app": "roll", **labels}}, "spec": {"containers": [{"name": "c", "image": image}]}}
 
 
-def apply(kubectl: Kubectl, *manifests: Manifest) -> None:
-    (kubectl.folder / "now.yaml").write_text(yaml.safe_dump_all(manifests))
-    kubectl("apply", "-f", "now.yaml")
-
-
 @pytest.fixture
 def deployment(kubectl: Kubectl) -> str:
     """A Deployment with two revisions, as its controller leaves it."""
@@ -32,7 +27,7 @@ def deployment(kubectl: Kubectl) -> str:
         "metadata": {"name": "roll", "annotations": {REVISION: "2"}},
         "spec": {"replicas": 2, "selector": selector, "template": template("i:2")},
     }
-    apply(kubectl, made)
+    kubectl.apply(made)
     uid = kubectl("get", "deployment", "roll", "-o", "jsonpath={.metadata.uid}").stdout
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "roll", "uid": uid, "controller": True}
     sets = []
@@ -50,7 +45,7 @@ def deployment(kubectl: Kubectl) -> str:
             "template": template(f"i:{number}", **{"pod-template-hash": str(number)}),
         }
         sets.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec})
-    apply(kubectl, *sets)
+    kubectl.apply(*sets)
     return "deployment/roll"
 
 
@@ -106,7 +101,7 @@ def test_edit_stores_what_the_editor_leaves(kubectl: Kubectl, deployment: str) -
 
 
 def test_parts_are_set_and_taken_away(kubectl: Kubectl) -> None:
-    apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "parts", "labels": {"a": "1"}}})
+    kubectl.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "parts", "labels": {"a": "1"}}})
     node = ("node", "parts")
     assert "already has a value" in kubectl("label", *node, "a=2", code=1).stderr
     kubectl("label", *node, "a=2", "--overwrite")
@@ -130,12 +125,12 @@ def test_parts_are_set_and_taken_away(kubectl: Kubectl) -> None:
 def test_diff_shows_what_apply_would_change(kubectl: Kubectl, deployment: str) -> None:
     shown = yaml.safe_load((kubectl.folder / "now.yaml").read_text().split("---\n")[0])
     shown["spec"]["replicas"] = 7
-    (kubectl.folder / "other.yaml").write_text(yaml.safe_dump(shown))
+    kubectl.write("other.yaml", shown)
     assert "+  replicas: 7" in kubectl("diff", "-f", "other.yaml", code=1).stdout
     assert kubectl("get", "rs", shown["metadata"]["name"], "-o", "jsonpath={.spec.replicas}").stdout != "7"
 
 
 def test_fields_that_there_are_not_are_refused_by_name(kubectl: Kubectl) -> None:
     wrong = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "wrong"}, "spec": {"bogus": 1, "containers": []}}
-    (kubectl.folder / "wrong.yaml").write_text(yaml.safe_dump(wrong))
+    kubectl.write("wrong.yaml", wrong)
     assert "bogus" in kubectl("create", "-f", "wrong.yaml", code=1).stderr

@@ -1,13 +1,11 @@
 """kubectl on a simulated cluster: what it starts is carried on by controllers while it waits or watches."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
+from kschedweb.cluster.models import Cluster
 from tests.waiting import HANG_SECONDS, eventually
-from tests.web.kubeapi.conftest import Served, acting_controllers, simulated
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = [pytest.mark.django_db, NEEDS_KUBECTL]
@@ -15,13 +13,12 @@ Manifest = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def lively(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+def lively(simulated: tuple[Cluster, Kubectl]) -> Kubectl:
     """kubectl for a cluster with two nodes, whose controllers act in this process."""
-    cluster, kubectl = simulated(served, tmp_path_factory.mktemp("lively"), "lively")
-    with acting_controllers(cluster.pk):
-        for name in ("n1", "n2"):
-            _apply(kubectl, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
-        yield kubectl
+    _, kubectl = simulated
+    for name in ("n1", "n2"):
+        kubectl.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": NODE_STATUS})
+    return kubectl
 
 
 NODE_STATUS = {
@@ -37,17 +34,12 @@ def pod(name: str, node: str = "n1", **labels: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
 
 
-def _apply(kubectl: Kubectl, *manifests: Manifest) -> None:
-    (kubectl.folder / "now.yaml").write_text(yaml.safe_dump_all(manifests))
-    kubectl("apply", "-f", "now.yaml")
-
-
 def _ready(kubectl: Kubectl, *names: str) -> None:
     kubectl("wait", "--for=condition=Ready", *(f"pod/{name}" for name in names), f"--timeout={HANG_SECONDS:.0f}s")
 
 
 def test_pod_that_started_is_shown_ready_with_its_address(lively: Kubectl) -> None:
-    _apply(lively, pod("shown"))
+    lively.apply(pod("shown"))
     _ready(lively, "shown")
     address = lively("get", "pod", "shown", "-o", "jsonpath={.status.podIP}").stdout
     assert address.startswith("10.")
@@ -65,14 +57,14 @@ def test_drain_waits_for_the_budget_and_then_succeeds(lively: Kubectl) -> None:
         "metadata": {"name": "kept"},
         "spec": {"minAvailable": 2, "selector": {"matchLabels": {"drained": "yes"}}},
     }
-    _apply(lively, pod("d1", drained="yes"), pod("d2", drained="yes"), budget)
+    lively.apply(pod("d1", drained="yes"), pod("d2", drained="yes"), budget)
     _ready(lively, "d1", "d2")
     counted = ("get", "pdb", "kept", "-o", "jsonpath={.status.currentHealthy} {.status.disruptionsAllowed}")
     eventually(lambda: lively(*counted).stdout == "2 0")
     with lively.started("drain", "n1", "--force", "--ignore-daemonsets", "--pod-selector=drained") as draining:
         draining.heard("would violate the pod's disruption budget")
         assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d1", "pod/d2"]
-        _apply(lively, pod("d3", "n2", drained="yes"), pod("d4", "n2", drained="yes"))
+        lively.apply(pod("d3", "n2", drained="yes"), pod("d4", "n2", drained="yes"))
         told = draining.ended()
     assert "node/n1 drained" in told or "node/n1 evicted" in told
     assert lively("get", "pods", "-l", "drained", "-o", "name").stdout.split() == ["pod/d3", "pod/d4"]
@@ -82,10 +74,10 @@ def test_drain_waits_for_the_budget_and_then_succeeds(lively: Kubectl) -> None:
 
 
 def test_watch_shows_a_pod_from_its_creation_to_its_end(lively: Kubectl) -> None:
-    _apply(lively, pod("there-before", "n9", watched="yes"))
+    lively.apply(pod("there-before", "n9", watched="yes"))
     with lively.started("get", "pods", "-l", "watched", "-w", "--output-watch-events") as watching:
         watching.heard("there-before")  # now it has listed, and watches from there on
-        _apply(lively, pod("seen", watched="yes"))
+        lively.apply(pod("seen", watched="yes"))
         first, *_, last = watching.heard("1/1").splitlines()
         assert first.split()[:4] == ["ADDED", "seen", "0/1", "Pending"]
         assert last.split()[:4] == ["MODIFIED", "seen", "1/1", "Running"]
@@ -98,7 +90,7 @@ def test_deletions_wait_as_long_as_the_pod_takes(lively: Kubectl) -> None:
     slow = pod("slow")
     slow["spec"] |= {"terminationGracePeriodSeconds": 60}
     slow["metadata"]["annotations"] = {"kschedweb.io/stop-seconds": "60"}
-    _apply(lively, slow, pod("quick"))
+    lively.apply(slow, pod("quick"))
     _ready(lively, "slow", "quick")
     assert 'pod "quick" deleted' in lively("delete", "pod", "quick").stdout
     assert "NotFound" in lively("get", "pod", "quick", code=1).stderr
@@ -111,7 +103,7 @@ def test_deletions_wait_as_long_as_the_pod_takes(lively: Kubectl) -> None:
 
 
 def test_events_are_listed_and_described(lively: Kubectl) -> None:
-    _apply(lively, pod("told"))
+    lively.apply(pod("told"))
     _ready(lively, "told")
     uid = lively("get", "pod", "told", "-o", "jsonpath={.metadata.uid}").stdout
     about = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "told", "uid": uid}
@@ -134,7 +126,7 @@ def test_events_are_listed_and_described(lively: Kubectl) -> None:
         "involvedObject": {"kind": "Node", "name": "n1", "uid": "n1"},
         "message": "the node was seen",
     }
-    _apply(lively, event, of_node)
+    lively.apply(event, of_node)
     listed = lively("get", "events", "--field-selector=involvedObject.name=told,reason=Noticed").stdout
     assert "pod/told" in listed and "something was seen" in listed and "the node was seen" not in listed
     described = lively("describe", "pod", "told").stdout.partition("Events:")[2]
@@ -145,7 +137,7 @@ def test_events_are_listed_and_described(lively: Kubectl) -> None:
 
 
 def test_logs_and_commands_are_refused_with_a_reason(lively: Kubectl) -> None:
-    _apply(lively, pod("mute"))
+    lively.apply(pod("mute"))
     _ready(lively, "mute")
     assert "Error from server" in lively("logs", "mute", code=1).stderr
     assert lively("exec", "mute", "--", "true", code=1).stderr.strip()

@@ -17,16 +17,12 @@ def kubelet(served: Served) -> str:
     """The token of the kubelet of n1; n1 and n2 are there."""
     for name in ("n1", "n2"):
         body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
-        assert served.ask("POST", NODES, body=orjson.dumps(body), **{"Content-Type": "application/json"}).status in (
-            201,
-            409,
-        )
+        assert served.send("POST", NODES, body).status in (201, 409)
     return grant(served.cluster, "admin", "n1")["token"]
 
 
 def patch(served: Served, token: str, path: str, body: dict[str, Any]) -> tuple[int, str]:
-    kind = {"Content-Type": "application/merge-patch+json"}
-    answer = served.ask("PATCH", path, token, orjson.dumps(body), **kind)
+    answer = served.send("PATCH", path, body, token, form="application/merge-patch+json")
     return answer.status, orjson.loads(answer.body).get("message", "")
 
 
@@ -54,9 +50,7 @@ def test_kubelet_may_do_nothing_else(served: Served, kubelet: str) -> None:
         " scope",
     )
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
-    kind = {"Content-Type": "application/json"}
-    path = "/api/v1/namespaces/default/configmaps"
-    assert served.ask("POST", path, kubelet, orjson.dumps(body), **kind).status == 403
+    assert served.send("POST", "/api/v1/namespaces/default/configmaps", body, kubelet).status == 403
     assert served.ask("GET", "/api/v1/secrets", kubelet).status == 403
 
 

@@ -29,7 +29,7 @@ def position(served: Served) -> str:
 
 def make(served: Served, name: str, **labels: str) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}, "data": {"k": "v"}}
-    answer = served.ask("POST", MAPS, body=json.dumps(body).encode(), Content_Type="application/json")
+    answer = served.send("POST", MAPS, body)
     assert answer.status == 201, answer.body
 
 
@@ -41,7 +41,7 @@ def names(answer: Any) -> list[str]:
 def test_past_has_kinds_that_scheduling_does_not_read(served: Served) -> None:
     roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     body = {"metadata": {"name": "system:otter"}, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/"]}]}
-    made = served.ask("POST", roles, body=json.dumps(body).encode(), Content_Type="application/json")
+    made = served.send("POST", roles, body)
     assert made.status == 201 and "grants nothing" in made.headers["warning"]
     at = position(served)
     assert served.ask("DELETE", f"{roles}/system:otter").status == 200
@@ -59,12 +59,11 @@ def test_past_is_served_beside_the_present(served: Served) -> None:
     assert names(listed) == ["a", "b"] and names(served.ask("GET", MAPS)) == ["b", "c"]
     assert listed.headers["ksched-position"] == at
     version = json.loads(listed.body)["metadata"]["resourceVersion"]
-    assert json.loads(served.ask("GET", f"{then}?limit=1").body)["metadata"]["resourceVersion"] == version
+    assert served.get(f"{then}?limit=1")["metadata"]["resourceVersion"] == version
     assert names(served.ask("GET", f"{then}?labelSelector=app%3Dx", token=served.viewer)) == ["a"]
     assert names(served.ask("GET", f"{then}?fieldSelector=metadata.name%3Db")) == ["b"]
     assert served.ask("GET", f"{then}/c").status == 404 and served.ask("GET", f"{then}/a").status == 200
-    table = served.ask("GET", then, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")
-    assert json.loads(table.body)["kind"] == "Table"
+    assert served.get(then, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")["kind"] == "Table"
     assert served.ask("GET", f"/at/{at}/apis").status == 200
     with watched(served, f"{then}?watch=1&timeoutSeconds=1&resourceVersion={version}") as response:
         assert response.read() == b""
@@ -81,7 +80,7 @@ def test_who_may_write_is_asked_of_the_past(served: Served) -> None:
         body = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1",
                 "spec": {"resourceAttributes": {"verb": verb, "resource": "pods"}}}  # fmt: skip
         path = f"/at/{position(served)}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-        answer = served.ask("POST", path, body=json.dumps(body).encode(), Content_Type="application/json")
+        answer = served.send("POST", path, body)
         assert json.loads(answer.body)["status"]["allowed"] is allowed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import pytest
@@ -30,8 +29,7 @@ def test_ranges_follow_each_other_and_none_is_larger_than_it_may_be(
     for place, name in enumerate(names):
         # What does not compress, and one object that is larger than a range may be.
         data = os.urandom(LARGE * (3 if place == 3 else 1) // 2).hex()
-        body = json.dumps({"metadata": {"name": name}, "data": {"large": data}}).encode()
-        assert served.ask("POST", MAPS, body=body, Content_Type="application/json").status == 201
+        assert served.send("POST", MAPS, {"metadata": {"name": name}, "data": {"large": data}}).status == 201
     commit()
     at, found = version_of(before), []
     while True:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.cases import cases
 from tests.web.kubeapi.conftest import Served
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +63,7 @@ def test_method_that_there_is_not_is_refused_in_the_servers_words(served: Served
 
 
 def test_parts_of_pods_that_a_kubelet_answers_are_listed(served: Served) -> None:
-    listed = {one["name"]: one for one in json.loads(served.ask("GET", "/api/v1").body)["resources"]}
+    listed = {one["name"]: one for one in served.get("/api/v1")["resources"]}
     assert (listed["pods/log"]["kind"], listed["pods/log"]["verbs"]) == ("Pod", ["get"])
     assert (listed["pods/exec"]["kind"], listed["pods/exec"]["verbs"]) == ("PodExecOptions", ["create", "get"])
     assert listed["pods/proxy"]["verbs"] == ["create", "delete", "get", "patch", "update"]
@@ -80,7 +81,7 @@ APPLY = {"Content_Type": "application/apply-patch+yaml"}
 def test_body_that_is_applied_is_yaml_or_json(served: Served) -> None:
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "yaml"}}
     path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/yaml?fieldManager=me"
-    created = served.ask("PATCH", path, body=json.dumps({**budget, "spec": {"minAvailable": 1}}).encode(), **APPLY)
+    created = served.send("PATCH", path, {**budget, "spec": {"minAvailable": 1}}, form=APPLY["Content_Type"])
     assert created.status == 201
     text = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: yaml}\nspec: {minAvailable: 2}\n"
     changed = served.ask("PATCH", path, body=text.encode(), **APPLY)
@@ -90,17 +91,15 @@ def test_body_that_is_applied_is_yaml_or_json(served: Served) -> None:
     served.ask("DELETE", path)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        pytest.param(b"[1]", "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
-                     " array into Go value of type map[string]interface {}", id="a list"),
-        pytest.param(b"a: b: c", "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not"
-                     " allowed in this context", id="no YAML"),
-        pytest.param(b"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {hostNetwork: y, nodeName: y}",
-                     "failed to create typed patch object (/p; /v1, Kind=Pod): .spec.nodeName: expected string, got"
-                     " &value.valueUnstructured{Value:true}", id="y is true"),
-    ],
+@cases(
+    "body, message",
+    ("a list", b"[1]", "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal"
+     " array into Go value of type map[string]interface {}"),
+    ("no YAML", b"a: b: c", "error decoding YAML: error converting YAML to JSON: yaml: mapping values are not"
+     " allowed in this context"),
+    ("y is true", b"kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {hostNetwork: y, nodeName: y}",
+     "failed to create typed patch object (/p; /v1, Kind=Pod): .spec.nodeName: expected string, got"
+     " &value.valueUnstructured{Value:true}"),
 )  # fmt: skip
 def test_body_that_cannot_be_applied_is_refused_in_the_servers_words(served: Served, body: bytes, message: str) -> None:
     answer = served.ask("PATCH", f"{PODS}/p?fieldManager=me", body=body, **APPLY)
@@ -118,21 +117,19 @@ def test_keys_that_stand_twice_are_told_with_their_lines(served: Served) -> None
 
 
 def test_pages_are_one_list_in_the_order_of_the_storage(served: Served) -> None:
-    headers = {"Content_Type": "application/json"}
+    maps = "/api/v1/namespaces/{}/configmaps"
     for namespace in ("pages", "pages-b"):
-        served.ask("POST", "/api/v1/namespaces", body=json.dumps({"metadata": {"name": namespace}}).encode(), **headers)
+        served.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         for name in ("x", "y"):
-            body = json.dumps({"metadata": {"name": name}}).encode()
-            served.ask("POST", f"/api/v1/namespaces/{namespace}/configmaps", body=body, **headers)
+            served.send("POST", maps.format(namespace), {"metadata": {"name": name}})
     places, pages, token = [], 0, ""
     while token or not pages:
-        page = json.loads(served.ask("GET", f"/api/v1/configmaps?limit=1&continue={token}").body)
+        page = served.get(f"/api/v1/configmaps?limit=1&continue={token}")
         places += [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in page["items"]]
         pages, token = pages + 1, page["metadata"].get("continue", "")
         if pages == 2:  # what comes now is in none of the pages
-            late = json.dumps({"metadata": {"name": "late"}}).encode()
-            assert served.ask("POST", "/api/v1/namespaces/pages/configmaps", body=late, **headers).status == 201
-    whole = json.loads(served.ask("GET", "/api/v1/configmaps").body)["items"]
+            assert served.send("POST", maps.format("pages"), {"metadata": {"name": "late"}}).status == 201
+    whole = served.get("/api/v1/configmaps")["items"]
     listed = [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in whole]
     assert places == [place for place in listed if place != "pages/late"] == sorted(places)
     assert places.index("pages-b/y") < places.index("pages/x")

@@ -25,7 +25,7 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 @pytest.fixture(scope="module")
 def made(served: Served) -> Iterator[Served]:
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": VALUE}}
-    answer = served.ask("POST", SECRETS, body=orjson.dumps(body), Content_Type="application/json")
+    answer = served.send("POST", SECRETS, body)
     assert answer.status == 201
     assert json.loads(answer.body)["data"] == {"password": SHOWN[1].decode()}
     yield served
@@ -111,9 +111,9 @@ def test_the_admin_pages_do_not_list_it(made: Served) -> None:
 
 
 def test_rules_of_a_viewer_say_that_secrets_are_not_shown(served: Served) -> None:
-    body = orjson.dumps({"kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}})
+    body = {"kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}}
     path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
-    answer = served.ask("POST", path, token=served.viewer, body=body, Content_Type="application/json")
+    answer = served.send("POST", path, body, served.viewer)
     rules = json.loads(answer.body)["status"]["resourceRules"]
     reading = [rule for rule in rules if "list" in rule["verbs"]]
     core = {name for rule in reading if rule["apiGroups"] == [""] for name in rule["resources"]}

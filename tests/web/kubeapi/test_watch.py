@@ -3,10 +3,11 @@
 import http.client
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from kschedweb.accounts import services as account_services
 from kschedweb.accounts.models import Token
@@ -22,13 +23,10 @@ LIMITS = "/api/v1/namespaces/default/limitranges"
 
 @contextmanager
 def watch(served: Served, path: str, token: str = "") -> Iterator[http.client.HTTPResponse]:
-    connection = up.connection_to("127.0.0.1", served.web.port, served.web.certificate, 30)
-    try:
+    with closing(up.connection_to("127.0.0.1", served.web.port, served.web.certificate, 30)) as asking:
         headers = {"Authorization": f"Bearer {token or served.admin}"}
-        connection.request("GET", f"/k8s/{served.cluster}{path}", headers=headers)
-        yield connection.getresponse()
-    finally:
-        connection.close()
+        asking.request("GET", f"/k8s/{served.cluster}{path}", headers=headers)
+        yield asking.getresponse()
 
 
 def told(response: http.client.HTTPResponse, count: int) -> list[tuple[str, str]]:
@@ -42,7 +40,7 @@ def told(response: http.client.HTTPResponse, count: int) -> list[tuple[str, str]
 def make(served: Served, name: str) -> int:
     """A new object; its resourceVersion."""
     body = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}, "spec": {"limits": []}}
-    answer = served.ask("POST", LIMITS, body=json.dumps(body).encode(), Content_Type="application/json")
+    answer = served.send("POST", LIMITS, body)
     assert answer.status == 201, answer.body
     made: dict[str, Any] = json.loads(answer.body)
     return int(made["metadata"]["resourceVersion"])
@@ -94,7 +92,7 @@ def test_a_list_whose_moment_was_cut_away_can_go_on_with_what_there_is(served: S
     names = ["page-a", "page-b", "page-c"]
     position = [make(served, name) for name in names][-1]
     selected = f"{LIMITS}?limit=2&labelSelector=app!=x"
-    first = json.loads(served.ask("GET", f"{LIMITS}?limit=1&resourceVersion={position}").body)
+    first = served.get(f"{LIMITS}?limit=1&resourceVersion={position}")
     token = first["metadata"]["continue"]
     served.ask("DELETE", f"{LIMITS}/page-b")
     position = make(served, "page-d")
@@ -105,7 +103,7 @@ def test_a_list_whose_moment_was_cut_away_can_go_on_with_what_there_is(served: S
     assert (refused.status, status["reason"]) == (410, "Expired")
     going_on, found = status["metadata"]["continue"], [first["items"][0]["metadata"]["name"]]
     while going_on:
-        page = json.loads(served.ask("GET", f"{selected}&continue={going_on}").body)
+        page = served.get(f"{selected}&continue={going_on}")
         found += [each["metadata"]["name"] for each in page["items"]]
         going_on = page["metadata"].get("continue", "")
     assert [name for name in found if name.startswith("page")] == ["page-a", "page-c", "page-d"]
@@ -126,6 +124,4 @@ def test_data_of_a_revision_comes_back_as_its_controller_wrote_it(served: Served
 
 def commit() -> None:
     """Let the service see what this test wrote: it has a connection of its own."""
-    from django.db import connection
-
     connection.connection.commit()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
-
 from kschedweb.cluster.models import Cluster
 from tests.builders import make_node, make_pod
 from tests.web.kubeapi.conftest import Served
@@ -19,9 +17,9 @@ NOT_READY = "node.kubernetes.io/not-ready"
 
 def test_clients_see_and_watch_them(served: Served) -> None:
     def post(path: str, body: dict[str, Any]) -> int:
-        return served.ask("POST", path, body=orjson.dumps(body), Content_Type="application/json").status
+        return served.send("POST", path, body).status
 
-    listed = json.loads(served.ask("GET", EVENTS).body)
+    listed = served.get(EVENTS)
     assert post("/api/v1/nodes", make_node("n1").capacity(cpu="1").manifest()) == 201
     made = make_pod("seen").req(cpu="1", memory="1Gi").toleration(NOT_READY).manifest()
     made["spec"]["containers"][0]["image"] = "i:1"
@@ -32,9 +30,8 @@ def test_clients_see_and_watch_them(served: Served) -> None:
         line = json.loads(response.readline())
     assert (line["type"], line["object"]["reason"]) == ("ADDED", "Scheduled")
     pod_uid = line["object"]["involvedObject"]["uid"]
-    found = json.loads(served.ask("GET", f"{EVENTS}?fieldSelector=involvedObject.uid={pod_uid}").body)["items"]
+    found = served.get(f"{EVENTS}?fieldSelector=involvedObject.uid={pod_uid}")["items"]
     assert [one["metadata"] for one in found] == [line["object"]["metadata"]]
-    newer = json.loads(served.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events").body)["items"]
+    newer = served.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
     assert newer[0]["regarding"] == found[0]["involvedObject"] and newer[0]["note"] == found[0]["message"]
-    gone = served.ask("DELETE", EVENTS)
-    assert gone.status == 200 and json.loads(served.ask("GET", EVENTS).body)["items"] == []
+    assert served.ask("DELETE", EVENTS).status == 200 and served.get(EVENTS)["items"] == []

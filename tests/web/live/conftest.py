@@ -75,6 +75,13 @@ class Browser:
         connected, _ = await self.socket.connect(timeout=HANG_SECONDS)
         return bool(connected)
 
+    async def greeted(self, cursor: list[int] | None = None) -> "Browser":
+        """It has connected, and was told where its log begins."""
+        assert await self.connect()
+        hello = await self.message()
+        assert hello["type"] == "hello" and cursor in (None, hello["cursor"]), hello
+        return self
+
     async def message(self) -> dict[str, Any]:
         said: dict[str, Any] = orjson.loads(await self.socket.receive_from(timeout=HANG_SECONDS))
         return said

@@ -44,9 +44,7 @@ async def test_connection_is_refused_when_the_cluster_is_unknown(browse: Browse,
 
 
 async def test_what_a_browser_says_is_ignored(browse: Browse, change: Any) -> None:
-    browser = browse()
-    assert await browser.connect()
-    assert (await browser.message())["type"] == "hello"
+    browser = await browse().greeted()
     await browser.socket.send_to(text_data="{not json")
     await browser.socket.send_to(bytes_data=b"\xff")
     assert len(await browser.frames_up_to(await change("a"))) == 1

@@ -34,9 +34,7 @@ def assert_dense(frames: list[dict[str, Any]], start: list[int]) -> None:
 
 
 async def test_frames_are_dense_and_in_order_when_many_transactions_commit(browse: Browse, change: Any) -> None:
-    browser = browse()
-    assert await browser.connect()
-    assert await browser.message() == {"type": "hello", "cursor": [0, 0]}
+    browser = await browse().greeted([0, 0])
     for index in range(20):
         last = await change(f"a{index}", f"b{index}")
     frames = await browser.frames_up_to(last)
@@ -46,9 +44,7 @@ async def test_frames_are_dense_and_in_order_when_many_transactions_commit(brows
 
 
 async def test_frames_are_at_most_ten_a_second_when_changes_are_many(browse: Browse, change: Any) -> None:
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     started = time.monotonic()
     last = 0
     while time.monotonic() - started < 0.5:
@@ -77,9 +73,7 @@ def listening(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> asyncio.Semaphore:
 async def test_frame_follows_when_a_transaction_notifies(
     browse: Browse, change: Any, listening: asyncio.Semaphore
 ) -> None:
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
     await browser.frames_up_to(await change("a"))
 
@@ -89,9 +83,7 @@ async def test_frames_arrive_when_notifications_are_lost(
 ) -> None:
     monkeypatch.setattr(feed, "_listen", lambda: {"host": "/nowhere", "dbname": "none"})
     monkeypatch.setattr(feeds, "LOOK_SECONDS", 0.05)
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     assert_dense(await browser.frames_up_to(await change("a")), [0, 0])
 
 
@@ -99,9 +91,7 @@ async def test_frames_go_on_without_a_hole_when_the_database_was_away(
     browse: Browse, change: Any, source: ChangeLogSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feeds, "BACKOFF_SECONDS", (0.05,))
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     source.failures = [OperationalError("the server closed the connection"), OperationalError("away")]
     await change("a")
     last = await change("b", "c")
@@ -112,9 +102,7 @@ async def test_frames_go_on_without_a_hole_when_the_database_was_away(
 async def test_listener_comes_back_when_its_connection_is_killed(
     browse: Browse, change: Any, listening: asyncio.Semaphore
 ) -> None:
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     await asyncio.wait_for(listening.acquire(), HANG_SECONDS)
 
     def kill() -> int:
@@ -131,10 +119,7 @@ async def test_listener_comes_back_when_its_connection_is_killed(
 
 
 async def test_one_reader_serves_all_when_several_watch(browse: Browse, change: Any, source: ChangeLogSource) -> None:
-    browsers = [browse(), browse(), browse()]
-    for browser in browsers:
-        assert await browser.connect()
-        await browser.message()
+    browsers = [await browse().greeted() for _ in range(3)]
     last = await change("a")
     told = [await browser.frames_up_to(last) for browser in browsers]
     assert told[0] == told[1] == told[2]
@@ -142,9 +127,7 @@ async def test_one_reader_serves_all_when_several_watch(browse: Browse, change: 
 
 
 async def test_nothing_is_kept_when_the_last_watcher_leaves(browse: Browse, feed: Feed) -> None:
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     await browser.leave()
     assert (feed._hubs, feed._listener, feed._thread) == ({}, None, None)
 
@@ -183,9 +166,7 @@ async def test_listener_is_told_once_to_end_when_its_watcher_is_cancelled_twice(
 
 async def test_resume_sends_only_what_was_missed_when_the_cursor_is_near(browse: Browse, change: Any) -> None:
     await change("a", "b")
-    browser = browse("?rv=1&seq=0")
-    assert await browser.connect()
-    assert await browser.message() == {"type": "hello", "cursor": [1, 0]}
+    browser = await browse("?rv=1&seq=0").greeted([1, 0])
     last = await change("c")
     frames = await browser.frames_up_to(last)
     assert_dense(frames, [1, 0])
@@ -193,9 +174,7 @@ async def test_resume_sends_only_what_was_missed_when_the_cursor_is_near(browse:
 
 
 async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on(browse: Browse, change: Any) -> None:
-    watching = browse()
-    assert await watching.connect()
-    await watching.message()
+    watching = await browse().greeted()
 
     async def write() -> int:
         last = 0
@@ -206,9 +185,7 @@ async def test_resume_joins_the_running_reader_without_a_hole_when_changes_go_on
     await change("first")
     writing = asyncio.create_task(write())
     await watching.message()
-    resumed = browse("?rv=1&seq=0")
-    assert await resumed.connect()
-    assert (await resumed.message())["cursor"] == [1, 0]
+    resumed = await browse("?rv=1&seq=0").greeted([1, 0])
     frames = await resumed.frames_up_to(await writing)
     # What it missed and what the reader sends may overlap; a hole they must not leave.
     reached = 1
@@ -232,9 +209,7 @@ async def test_hello_names_the_end_of_the_log_when_the_cursor_is_of_no_use(
 ) -> None:
     monkeypatch.setattr(feeds, "RESUME_ENTRIES", 2)
     await change("a", "b", "c")
-    browser = browse(query)
-    assert await browser.connect()
-    assert await browser.message() == {"type": "hello", "cursor": [3, 0]}
+    browser = await browse(query).greeted([3, 0])
     assert_dense(await browser.frames_up_to(await change("d")), [3, 0])
 
 
@@ -249,9 +224,7 @@ async def test_subscription_ends_with_too_slow_when_frames_are_not_taken(monkeyp
 
 
 async def test_socket_closes_when_the_cluster_is_deleted(browse: Browse, cluster: Cluster) -> None:
-    browser = browse()
-    assert await browser.connect()
-    await browser.message()
+    browser = await browse().greeted()
     await sync_to_async(Cluster.objects.filter(pk=cluster.pk).delete)()
     assert await browser.close_code() == consumers.UNKNOWN_CLUSTER
 
@@ -261,9 +234,7 @@ async def test_heartbeat_comes_only_while_the_logs_can_be_read(
 ) -> None:
     monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.0)
     monkeypatch.setattr(feeds, "LOOK_SECONDS", 0.05)
-    browser = browse()
-    assert await browser.connect()
-    assert (await browser.message())["type"] == "hello"
+    browser = await browse().greeted()
     assert await browser.message() == {"type": "heartbeat"}
     monkeypatch.setattr(feeds, "BACKOFF_SECONDS", (0.05,))
     source.failures = [OperationalError("the database is away")] * 10_000

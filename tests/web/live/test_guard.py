@@ -106,8 +106,7 @@ async def test_socket_closes_when(
     browse: Browse, gate: CountingGate, person: Person, end: Callable[[Person], None], with_token: bool, code: int
 ) -> None:
     browser = browse(cookie=None, token=person.secret, origin="") if with_token else browse(cookie=person.cookie)
-    assert await browser.connect()
-    assert (await browser.message())["type"] == "hello"
+    await browser.greeted()
     await gate.looked()
     assert await browser.is_open()
     await sync_to_async(end)(person)
@@ -129,10 +128,7 @@ async def test_socket_of_the_service_closes_after_its_next_look(cluster: Cluster
 
 
 async def test_others_stay_open_when_one_closes(browse: Browse, gate: CountingGate, person: Person) -> None:
-    going, staying = browse(cookie=person.cookie), browse()
-    assert await going.connect() and await staying.connect()
-    assert (await staying.message())["type"] == "hello"
-    assert (await going.message())["type"] == "hello"
+    going, staying = await browse(cookie=person.cookie).greeted(), await browse().greeted()
     await sync_to_async(take_role)(person)
     assert await going.close_code() == GONE
     await gate.looked()

@@ -17,10 +17,7 @@ from kschedweb.accounts import services as account_services
 from kschedweb.accounts.choices import Role
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster import state
-from kschedweb.cluster.intake.objects import Item
-from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
-from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.mirror import services
 from kschedweb.mirror import session as sessions
 from kschedweb.mirror.models import Mirror
@@ -30,6 +27,7 @@ from scheduler_core.following.kinds import FOLLOWED
 from tests.waiting import eventually, joined
 from tests.web import tcp
 from tests.web.mirror.proxy import Proxy, proxying
+from tests.web.scheduling.conftest import put
 
 _serials = itertools.count(1)
 Manifest = dict[str, Any]
@@ -45,8 +43,7 @@ class Followed:
 
     def put(self, *manifests: Manifest) -> None:
         """Change the followed cluster."""
-        items = [Item(Place("t"), dict(each), str(each["apiVersion"]), str(each["kind"])) for each in manifests]
-        objects_put(cluster_id=self.source.pk, items=items, options=PutOptions(), actor="t")
+        put(self.source, *manifests)
 
     def delete(self, kind: str, name: str, namespace: str = "") -> None:
         cluster_services.object_delete(
@@ -65,6 +62,18 @@ class Followed:
 
     def soon(self, what: Callable[[], bool]) -> None:
         eventually(what, lambda: (self.row().state, self.row().problem, self.row().collections))
+
+    def follow_once(self) -> None:
+        """Follow until all objects are here."""
+        with self.following_on():
+            pass
+
+    @contextmanager
+    def following_on(self) -> Iterator[Session]:
+        """Follow, and have all objects before anything else is done."""
+        with self.following() as session:
+            self.soon(self.is_synced)
+            yield session
 
     @contextmanager
     def following(self) -> Iterator[Session]:

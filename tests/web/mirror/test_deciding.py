@@ -10,9 +10,11 @@ import orjson
 import pytest
 import zstandard
 
+from kschedweb.accounts import services as account_services
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster, Pod
-from kschedweb.kubeapi import access
+from kschedweb.kubeapi import access, answering
+from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
 from kschedweb.mirror import forking, services
 from kschedweb.mirror.services import Copied
 from kschedweb.scheduling.checkpoints import checkpoint_want
@@ -50,6 +52,11 @@ class Mirrored:
         copied = [Copied(each) for each in manifests]
         services.batch_store(held=self.held, copied=copied, positions={}, is_synced=is_synced)
 
+    def decided(self, *manifests: dict[str, Any], is_synced: bool | None = None) -> None:
+        """These came, and what there was to decide was decided."""
+        self.came(*manifests, is_synced=is_synced)
+        self.decide()
+
     def decide(self) -> None:
         """Take in what came, until no decision is open."""
         while (outcome := self.host.step()).changes or (outcome.due_in is not None and outcome.due_in < 0.2):
@@ -65,11 +72,9 @@ def mirrored(patient_fence: None) -> Iterator[Mirrored]:
 
 
 def test_nothing_is_decided_before_all_objects_are_here(mirrored: Mirrored) -> None:
-    mirrored.came(pod("p"))
-    mirrored.decide()
+    mirrored.decided(pod("p"))
     assert not Attempt.objects.filter(cluster=mirrored.cluster).exists()
-    mirrored.came(node("n1"), is_synced=True)
-    mirrored.decide()
+    mirrored.decided(node("n1"), is_synced=True)
     assert Attempt.objects.get(cluster=mirrored.cluster).result == "proposed"
 
 
@@ -77,11 +82,9 @@ def test_engine_is_made_when_all_objects_are_here_and_takes_changes_in_small_ste
     mirrored: Mirrored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kschedweb.scheduling.runner.host.MOST_COMPARED", 3)
-    mirrored.came(node("n1", cpu="64"), *[pod(f"p{each}") for each in range(7)])
-    mirrored.decide()
+    mirrored.decided(node("n1", cpu="64"), *[pod(f"p{each}") for each in range(7)])
     assert not EngineState.objects.filter(cluster=mirrored.cluster).exists()
-    mirrored.came(is_synced=True)
-    mirrored.decide()
+    mirrored.decided(is_synced=True)
     mirrored.came(*[pod(f"p{each}", on="n1") for each in range(7)])
     taken = []
     while (outcome := mirrored.host.step()).changes or outcome.due_in == 0:
@@ -91,8 +94,7 @@ def test_engine_is_made_when_all_objects_are_here_and_takes_changes_in_small_ste
 
 
 def test_checkpoint_of_a_mirror_holds_its_objects_and_no_engine(mirrored: Mirrored) -> None:
-    mirrored.came(node("n1"), pod("p", on="n1"), is_synced=True)
-    mirrored.decide()
+    mirrored.decided(node("n1"), pod("p", on="n1"), is_synced=True)
     checkpoint_want(cluster_id=mirrored.cluster.pk)
     mirrored.decide()
     found = Checkpoint.objects.get(cluster=mirrored.cluster)
@@ -115,10 +117,8 @@ def test_pending_pods_are_explained_and_nothing_is_written(mirrored: Mirrored) -
 
 
 def test_decision_of_the_other_scheduler_is_kept_beside_our_attempt(mirrored: Mirrored) -> None:
-    mirrored.came(node("n1"), node("n2", cpu="2"), pod("p", cpu="4"), is_synced=True)
-    mirrored.decide()
-    mirrored.came(pod("p", cpu="4", on="n2"))
-    mirrored.decide()
+    mirrored.decided(node("n1"), node("n2", cpu="2"), pod("p", cpu="4"), is_synced=True)
+    mirrored.decided(pod("p", cpu="4", on="n2"))
     found = mirrored.comparison("p")
     assert (found.outcome, found.node_name, found.own_node_name) == ("differed", "n2", "n1")
     assert (found.plugin, found.reason) == ("NodeResourcesFit", "Insufficient cpu")
@@ -128,16 +128,13 @@ def test_decision_of_the_other_scheduler_is_kept_beside_our_attempt(mirrored: Mi
 
 
 def test_other_schedulers_are_counted_apart(mirrored: Mirrored) -> None:
-    mirrored.came(node("n1"), pod("p", scheduler="volcano"), is_synced=True)
-    mirrored.decide()
-    mirrored.came(pod("p", scheduler="volcano", on="n1"))
-    mirrored.decide()
+    mirrored.decided(node("n1"), pod("p", scheduler="volcano"), is_synced=True)
+    mirrored.decided(pod("p", scheduler="volcano", on="n1"))
     assert (mirrored.comparison("p").outcome, mirrored.comparison("p").seq) == ("other", 0)
 
 
 def test_decisions_made_while_no_engine_ran_are_compared_on_the_state_as_it_was(mirrored: Mirrored) -> None:
-    mirrored.came(node("n1"), pod("a", cpu="6"), pod("b", cpu="6"), is_synced=True)
-    mirrored.decide()
+    mirrored.decided(node("n1"), pod("a", cpu="6"), pod("b", cpu="6"), is_synced=True)
     mirrored.came(pod("a", cpu="6", on="n1"))
     mirrored.came(node("n2"))
     mirrored.came(pod("b", cpu="6", on="n2"))
@@ -157,10 +154,8 @@ def test_configuration_that_names_what_is_not_here_is_run_as_far_as_it_goes() ->
         b"extenders: [{urlPrefix: 'http://127.0.0.1:1/', filterVerb: filter}]\n"
     )
     mirrored = Mirrored(scheduler_config=config)
-    mirrored.came(node("n1"), node("n2", cpu="1"), pod("p", cpu="4"), is_synced=True)
-    mirrored.decide()
-    mirrored.came(pod("p", cpu="4", on="n2"))
-    mirrored.decide()
+    mirrored.decided(node("n1"), node("n2", cpu="1"), pod("p", cpu="4"), is_synced=True)
+    mirrored.decided(pod("p", cpu="4", on="n2"))
     assert mirrored.comparison("p").cause == "plugin"
     client = rest.logged_in()
     view = client.get(f"/api/clusters/{mirrored.cluster.pk}/mirror").json()
@@ -199,10 +194,6 @@ def test_uploads_are_refused(mirrored: Mirrored) -> None:
 
 def test_kubernetes_api_refuses_every_write_and_answers_reads(mirrored: Mirrored) -> None:
     user = rest.User.objects.create(username="root", is_superuser=True)
-    from kschedweb.accounts import services as account_services
-    from kschedweb.kubeapi import answering
-    from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
-
     _, token = account_services.token_create(user=user, name="t", max_role="admin", days=1, actor="t")
     headers = {"authorization": f"Bearer {token}"}
 
@@ -244,11 +235,9 @@ def test_copy_is_an_ordinary_cluster_with_the_same_objects(mirrored: Mirrored) -
 
 def test_agreement_is_counted_by_profile_and_over_time(mirrored: Mirrored) -> None:
     pods = [pod("a", cpu="4"), pod("b", cpu="4"), pod("c", scheduler="volcano")]
-    mirrored.came(node("n1"), node("n2", cpu="2"), *pods, is_synced=True)
-    mirrored.decide()
+    mirrored.decided(node("n1"), node("n2", cpu="2"), *pods, is_synced=True)
     mirrored.came(pod("a", cpu="4", on="n1"))
-    mirrored.came(pod("b", cpu="4", on="n2"), pod("c", scheduler="volcano", on="n1"))
-    mirrored.decide()
+    mirrored.decided(pod("b", cpu="4", on="n2"), pod("c", scheduler="volcano", on="n1"))
     client, path = rest.logged_in(), f"/api/clusters/{mirrored.cluster.pk}"
     told = client.get(f"{path}/agreement").json()
     counts = {name: count for name, count in told["counts"].items() if count}
@@ -288,15 +277,11 @@ def test_decision_on_an_earlier_state_is_told_with_the_state(
     monkeypatch.setattr("scheduler_core.scheduler.recent.WINDOW_US", 60_000_000)  # machines may be busy
     tainted = node("n2")
     tainted["spec"] = {"taints": [{"key": "late", "effect": "NoSchedule"}]}
-    mirrored.came(node("n1", cpu="4"), node("n2"), pod("a"), pod("b"), is_synced=True)
-    mirrored.decide()
-    mirrored.came(tainted)
-    mirrored.decide()
-    mirrored.came(pod("a", on="n2"))
-    mirrored.decide()
+    mirrored.decided(node("n1", cpu="4"), node("n2"), pod("a"), pod("b"), is_synced=True)
+    mirrored.decided(tainted)
+    mirrored.decided(pod("a", on="n2"))
     monkeypatch.setattr("scheduler_core.scheduler.trying.LOOKS_TO_SETTLE", 0)
-    mirrored.came(pod("b", on="n2"))
-    mirrored.decide()
+    mirrored.decided(pod("b", on="n2"))
     client, path = rest.logged_in(), f"/api/clusters/{mirrored.cluster.pk}"
     told = client.get(f"{path}/agreement").json()
     assert told["counts"] == {"agreed": 0, "tied": 0, "earlier": 1, "differed": 0, "uncertain": 1, "other": 0}

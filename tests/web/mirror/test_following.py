@@ -38,8 +38,7 @@ def _world(followed: Followed, pods: int = 20) -> None:
 
 def test_everything_is_listed_and_then_followed_with_foreign_uids(followed: Followed) -> None:
     _world(followed)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         assert followed.is_equal()
         followed.put(pod("late", a="b"), node("n1", zone="a"))
         followed.delete("Pod", "p3", "default")
@@ -52,8 +51,7 @@ def test_everything_is_listed_and_then_followed_with_foreign_uids(followed: Foll
 
 def test_every_change_is_an_entry_of_our_own_log(followed: Followed) -> None:
     _world(followed, pods=1)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         for value in "abc":
             followed.put(pod("p0", step=value))
         followed.soon(followed.is_equal)
@@ -66,8 +64,7 @@ def test_every_change_is_an_entry_of_our_own_log(followed: Followed) -> None:
 
 def test_nothing_but_get_leaves_and_secrets_are_never_asked_for(followed: Followed) -> None:
     _world(followed)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         followed.proxy.cut()
         followed.put(pod("late"))
         followed.soon(followed.is_equal)
@@ -79,8 +76,7 @@ def test_nothing_but_get_leaves_and_secrets_are_never_asked_for(followed: Follow
 
 def test_namesake_with_another_uid_is_deleted_and_created(followed: Followed) -> None:
     _world(followed, pods=1)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         followed.delete("Pod", "p0", "default")
         again = pod("p0")
         again["metadata"]["uid"] = "another"
@@ -93,16 +89,14 @@ def test_namesake_with_another_uid_is_deleted_and_created(followed: Followed) ->
 def test_lists_come_in_pages(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kschedweb.mirror.source.PAGE", 7)
     _world(followed, pods=30)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         assert followed.is_equal()
     assert any("continue" in each.query for each in followed.proxy.seen)
 
 
 def test_cut_connections_lose_and_repeat_nothing(followed: Followed) -> None:
     _world(followed, pods=5)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         followed.proxy.plan = lambda passing: Fault(cut_after=EVENTS_BYTES) if passing.is_watch else None
         followed.proxy.cut()
         for number in range(60):
@@ -117,8 +111,7 @@ def test_cut_connections_lose_and_repeat_nothing(followed: Followed) -> None:
 @pytest.mark.parametrize("how", ["status", "event"])
 def test_forgotten_position_leads_to_a_list_that_deletes_what_vanished(followed: Followed, how: str) -> None:
     _world(followed)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    followed.follow_once()
     followed.delete("Pod", "p1", "default")
     followed.delete("Node", "n2")
     followed.put(pod("late"))
@@ -149,8 +142,7 @@ def test_busy_and_broken_servers_are_asked_again(followed: Followed) -> None:
             return next(faults)
 
     followed.proxy.plan = fault
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         followed.put(pod("late"))
         followed.soon(followed.is_equal)
         followed.soon(lambda: followed.row().failures > 0)
@@ -158,8 +150,7 @@ def test_busy_and_broken_servers_are_asked_again(followed: Followed) -> None:
 
 def test_list_that_breaks_off_deletes_nothing(followed: Followed) -> None:
     _world(followed)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    followed.follow_once()
     before = Change.objects.filter(cluster=followed.mirror, operation="deleted").count()
     Mirror.objects.filter(pk=followed.mirror.pk).update(positions={})
     followed.proxy.plan = lambda passing: None if passing.is_watch else Fault(cut_after=200)
@@ -170,8 +161,7 @@ def test_list_that_breaks_off_deletes_nothing(followed: Followed) -> None:
 
 def test_restart_goes_on_without_a_list(followed: Followed) -> None:
     _world(followed)
-    with followed.following():
-        followed.soon(followed.is_synced)
+    followed.follow_once()
     followed.put(pod("meanwhile"))
     followed.delete("Pod", "p2", "default")
     with followed.following():
@@ -182,8 +172,7 @@ def test_restart_goes_on_without_a_list(followed: Followed) -> None:
 def test_kind_that_may_not_be_read_is_left_out_and_named(followed: Followed) -> None:
     _world(followed)
     followed.proxy.plan = lambda passing: Fault(status=403) if passing.path.endswith("storageclasses") else None
-    with followed.following():
-        followed.soon(followed.is_synced)
+    with followed.following_on():
         followed.soon(lambda: followed.row().collections.get("StorageClass", [""])[0] == "forbidden")
         followed.soon(lambda: followed.row().state == "following")
 
@@ -212,8 +201,7 @@ def test_one_process_follows_and_an_older_one_cannot_write(followed: Followed) -
 
 def test_stopped_mirror_is_followed_by_nobody(followed: Followed) -> None:
     _world(followed)
-    with followed.following() as session:
-        followed.soon(followed.is_synced)
+    with followed.following_on() as session:
         services.mirror_change(cluster_id=followed.mirror.pk, is_wanted=False)
         followed.soon(lambda: session.is_over)
     assert not services.mirrors_take(holder="x")
@@ -233,8 +221,7 @@ def test_object_that_cannot_be_read_here_is_left_out_and_named(followed: Followe
 
 def test_cluster_that_is_deleted_is_followed_no_more(followed: Followed) -> None:
     _world(followed)
-    with followed.following() as session:
-        followed.soon(followed.is_synced)
+    with followed.following_on() as session:
         cluster_delete(cluster_id=followed.mirror.pk)
         eventually(lambda: session.is_over)
     assert not Cluster.objects.filter(pk=followed.mirror.pk).exists()

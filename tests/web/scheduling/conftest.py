@@ -1,6 +1,7 @@
 """A cluster with objects, and the scheduler's work on it called without Celery."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.past import moments, proving, trying
+from kschedweb.scheduling.past import asking, moments, proving, trying
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
 from tests.builders import Builder, make_manifest, make_node, make_pod, scheduler_config
@@ -40,6 +41,15 @@ def nothing_kept() -> Iterator[None]:
     yield
     for each in kept:
         each.forget()
+
+
+@contextmanager
+def all_places() -> Iterator[None]:
+    """As many moments of the past are being read as may be."""
+    with ExitStack() as others:
+        for _ in range(asking.MOST_OPEN):
+            others.enter_context(asking.OPENING.one(0))
+        yield
 
 
 @pytest.fixture

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kschedweb.cluster.models import Cluster
-from kschedweb.scheduling.past import asking, journal, moments
+from kschedweb.scheduling.past import journal, moments
 from kschedweb.scheduling.past.attempts import Again, attempt_again
 from kschedweb.traces.models import Attempt
 from scheduler_core.explain.again import Wanted
 from scheduler_core.scheduler import checkpoint
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get, logged_in
+from tests.web.scheduling.conftest import all_places, lead, put, scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -98,8 +97,7 @@ def test_nodes_never_looked_at_and_searches_for_victims(cluster: Cluster) -> Non
 
 def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster) -> None:
     put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(5)))
-    put(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(12)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(12)))
     row = Attempt.objects.filter(cluster=cluster).order_by("seq")[7]
     first = made_again(row)
     kept = moments._kept[cluster.pk].walker
@@ -113,12 +111,10 @@ def test_engine_that_is_kept_stays_as_it_was(cluster: Cluster) -> None:
 
 def test_what_was_changed_in_the_record_is_told(cluster: Cluster) -> None:
     put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(3)))
-    put(cluster, make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_pod("p").req(cpu="1"))
     row = Attempt.objects.get(cluster=cluster)
     Attempt.objects.filter(pk=row.pk).update(node_name="elsewhere")
-    path = f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
-    answer = logged_in().get(path).json()
+    answer = get(cluster, f"attempts/{row.seq}/again")
     assert answer["difference"]["field"] == "node_name"
     assert (answer["difference"]["recorded"], answer["difference"]["replayed"]) == ("elsewhere", row.node_name)
     assert answer["node_name"] == row.node_name and len(answer["nodes"]) == 3
@@ -126,12 +122,9 @@ def test_what_was_changed_in_the_record_is_told(cluster: Cluster) -> None:
 
 def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster) -> None:
     crowded(cluster)
-    client = logged_in()
 
     def asked(row: Attempt, query: str = "") -> Any:
-        answer = client.get(f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again{query}")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+        return get(cluster, f"attempts/{row.seq}/again{query}")
 
     rows = Attempt.objects.filter(cluster=cluster)
     told = asked(rows.filter(name="w5").earliest("seq"))
@@ -158,8 +151,7 @@ def test_rest_tells_raw_scores_counts_trials_and_amounts(cluster: Cluster) -> No
 
 def test_what_cannot_be_made_again_is_said(cluster: Cluster) -> None:
     put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(3)))
-    put(cluster, make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_pod("p").req(cpu="1"))
     row = Attempt.objects.get(cluster=cluster)
     client, path = logged_in(), f"/api/clusters/{cluster.pk}/attempts/{row.seq}/again"
 
@@ -170,9 +162,7 @@ def test_what_cannot_be_made_again_is_said(cluster: Cluster) -> None:
     assert refused("?nodes=n9") == (422, "nodes: there was no node n9 at this attempt")
     assert refused("?nodes=,")[0] == refused("?limit=0")[0] == refused("?limit=501")[0] == 400
     assert client.get(path.replace(f"/{row.seq}/", "/999999/")).status_code == 404
-    with ExitStack() as others:
-        for _ in range(asking.MOST_OPEN):
-            others.enter_context(asking.OPENING.one(0))
+    with all_places():
         assert refused()[0] == 429
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     assert refused() == (409, "a mirror decides nothing: what its engine compares is not made again")

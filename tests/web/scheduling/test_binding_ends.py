@@ -19,7 +19,7 @@ from scheduler_core import build
 from scheduler_core.model.status import SUCCESS, Code, Status
 from tests.builders import make_node, make_pod
 from tests.cases import cases
-from tests.web.scheduling.conftest import bind_untold, configure, lead, put, settle
+from tests.web.scheduling.conftest import bind_untold, configure, lead, put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,8 +175,7 @@ def test_pre_bind_that_fails_undoes_the_decision(
 def test_pod_put_in_anew_under_its_old_uid_is_bound_again(cluster: Cluster, is_deleted_first: bool) -> None:
     pods = [make_pod(name).req(cpu="1").manifest() for name in ("again", "other")]
     node = make_node("n1").capacity(cpu="4").manifest()
-    put(cluster, node, pods[0])
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node, pods[0])
     uid = Pod.objects.get(cluster=cluster, name="again").uid
     if is_deleted_first:
         pod_delete(cluster_id=cluster.pk, namespace="default", name="again", actor="test")

@@ -18,8 +18,8 @@ from scheduler_core.model.status import Status
 from tests.builders import make_node, make_pod, scheduler_config
 from tests.examples import seeds
 from tests.waiting import HANG_SECONDS
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -32,9 +32,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(cluster: Cluster, seq: int, query: str = "", status: int = 200) -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/attempts/{seq}/changed{query}")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(cluster, f"attempts/{seq}/changed{query}", status)
 
 
 def node(name: str, cpu: str = "4") -> Any:
@@ -84,8 +82,7 @@ def noise(cluster: Cluster, draws: Random) -> None:
 def test_planted_cause_is_found(cluster: Cluster, seed: int) -> None:
     draws = Random(seed)
     plant, name, plugin = list(CAUSES.values())[seed % len(CAUSES)]
-    put(cluster, node("n1"), node("n2"), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), node("n2"), it())
     noise(cluster, draws)
     plant(cluster)
     planted = last_rv(cluster)
@@ -107,8 +104,7 @@ def test_planted_cause_is_found(cluster: Cluster, seed: int) -> None:
 
 def two_attempts(cluster: Cluster) -> tuple[Attempt, Attempt, int, int]:
     """n1 is cordoned, then n2 goes; n3 gets nothing."""
-    put(cluster, node("n1"), node("n2"), node("n3"), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), node("n2"), node("n3"), it())
     put(cluster, node("n1").unschedulable())
     cordoned = last_rv(cluster)
     delete_node(cluster, "n2")
@@ -138,8 +134,7 @@ def test_each_node_has_its_own_entry(cluster: Cluster) -> None:
 
 def test_node_that_turned_more_than_once(cluster: Cluster) -> None:
     """It was cordoned, uncordoned, and cordoned again."""
-    put(cluster, node("n1"), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), it())
     for cordoned in (node("n1").unschedulable(), node("n1"), node("n1").unschedulable()):
         put(cluster, cordoned)
     last = last_rv(cluster)
@@ -150,8 +145,7 @@ def test_node_that_turned_more_than_once(cluster: Cluster) -> None:
 
 
 def test_attempts_are_those_that_are_named(cluster: Cluster) -> None:
-    put(cluster, node("n1"), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1"), it())
     for name in ("n2", "n3"):
         wake(cluster, name)
         settle(host)
@@ -161,8 +155,7 @@ def test_attempts_are_those_that_are_named(cluster: Cluster) -> None:
 
 
 def test_another_configuration(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1").unschedulable(), it())
     text = scheduler_config(
         profiles=[{"schedulerName": "default-scheduler", "plugins": {
             "multiPoint": {"disabled": [{"name": "NodeUnschedulable"}, {"name": "TaintToleration"}]}}}]
@@ -269,8 +262,7 @@ def test_every_figure_is_that_of_the_nodes(cluster: Cluster, seed: int) -> None:
     drawn, names = Drawn(cluster, draws), [f"n{number}" for number in range(5)]
     for name in names:
         drawn.change(name)
-    put(cluster, it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, it())
     for _ in range(draws.randint(3, 20)):
         drawn.change(draws.choice(names))
     wake(cluster, "waker")

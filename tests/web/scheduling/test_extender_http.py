@@ -28,7 +28,7 @@ from scheduler_core.errors import ConfigError, ExtenderError
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.cases import cases
 from tests.waiting import HANG_SECONDS
-from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.conftest import configure, put, scheduled
 from tests.web.scheduling.extenders import ExtenderServer
 
 # The transport
@@ -201,8 +201,7 @@ def test_extender_filters_and_scores_in_a_cluster(cluster: Cluster, extender: Ex
     extender.answers["/prioritize"] = lambda question: [{"Host": "n2", "Score": 10}]
     verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5, "nodeCacheCapable": True}
     configure(cluster, extenders=[{"urlPrefix": extender.url, **verbs}])
-    put(cluster, *(make_node(f"n{i}") for i in range(3)), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_node(f"n{i}") for i in range(3)), make_pod("p").req(cpu="1"))
     attempt, matrix = attempt_of(cluster)
     assert (attempt.result, attempt.node_name) == ("scheduled", "n2")
     assert attempt.rejections == [{"plugin": "Extender", "reason": "too hot", "code": "Unschedulable", "count": 1}]
@@ -217,8 +216,7 @@ def test_extender_that_is_down_fails_the_attempt_unless_ignorable(
 ) -> None:
     extender.answers["/filter"] = lambda question: 503
     configure(cluster, extenders=[{"urlPrefix": extender.url, "filterVerb": "filter", "ignorable": ignorable}])
-    put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
     attempt, matrix = attempt_of(cluster)
     assert attempt.result == result
     assert matrix.extenders[0].error.endswith("code 503")
@@ -242,8 +240,7 @@ def test_extender_preempts_in_a_cluster(cluster: Cluster, extender: ExtenderServ
         *(make_node(f"n{i}").capacity(cpu="4") for i in range(2)),
         *low,
     )
-    put(cluster, high)
-    settle(lead(cluster))
+    scheduled(cluster, high)
     attempt = Attempt.objects.filter(cluster=cluster).order_by("seq")[0]
     assert attempt.preemption is not None
     assert (attempt.preemption["node"], attempt.preemption["victims"]) == ("n1", ["default/low1"])
@@ -253,8 +250,7 @@ def test_extender_preempts_in_a_cluster(cluster: Cluster, extender: ExtenderServ
 def test_extender_binds_in_a_cluster(cluster: Cluster, extender: ExtenderServer) -> None:
     extender.answers["/bind"] = lambda question: {}
     configure(cluster, extenders=[{"urlPrefix": extender.url, "bindVerb": "bind"}])
-    put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
     ((path, question),) = extender.asked
     pod = Pod.objects.get(cluster=cluster)
     assert (path, question["PodName"], question["PodUID"], question["Node"]) == ("/bind", "p", pod.uid, "n0")

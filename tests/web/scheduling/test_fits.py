@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from tests.builders import make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.rest import get, logged_in, post
-from tests.web.scheduling.conftest import lead, put, scheduled, settle
+from tests.web.scheduling.conftest import all_places, lead, put, scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -213,14 +213,6 @@ def test_question_waits_a_moment_for_another(cluster: Cluster) -> None:
     threading.Timer(0.05, go_on.set).start()
     assert asked(cluster)["suggestions"]
     other.join()
-
-
-@contextmanager
-def all_places() -> Iterator[None]:
-    with ExitStack() as others:
-        for _ in range(asking.MOST_OPEN):
-            others.enter_context(asking.OPENING.one(0))
-        yield
 
 
 def test_pod_that_waited_then(cluster: Cluster) -> None:

@@ -31,7 +31,7 @@ from kschedweb.scheduling.runner.sweep import sweep
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, QueueState
 from tests.builders import make_node, make_pod
 from tests.web import rest
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 from tests.web.scheduling.filed import FILED, PATHS, answered, exported, forged, opened, outcome, swap
 from tests.web.scheduling.lived import Lived, cycles, live, replayed
 
@@ -315,8 +315,7 @@ def test_repeats_and_counts_are_those_of_the_end(cluster: Cluster) -> None:
 
 def test_size_is_told_by_cycles(cluster: Cluster) -> None:
     """Twenty megabytes for 10,000 cycles are 2,000 bytes a cycle, objects and checkpoints included."""
-    put(cluster, *(make_node(f"n{number:03}").capacity(cpu="8", pods="30") for number in range(200)))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, *(make_node(f"n{number:03}").capacity(cpu="8", pods="30") for number in range(200)))
     put(cluster, *(make_pod(f"p{number:04}").req(cpu="500m") for number in range(300)))
     settle(host)
     assert len(exported(cluster)) < 2_000 * cycles(cluster)

@@ -11,7 +11,7 @@ from kschedweb.cluster.services import object_delete
 from kschedweb.scheduling.runner import bindings
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_kept")]
 WANTED = {"storageClassName": "late", "accessModes": ["ReadWriteOnce"]}
@@ -32,8 +32,7 @@ PATHS = ("objects/PersistentVolume/v", "objects/ResourceQuota/default/q", "nodes
 
 
 def test_past_says_it_as_the_present_did(cluster: Cluster) -> None:
-    put(cluster, *OBJECTS)
-    scheduler = settle(lead(cluster))
+    scheduler = scheduled(cluster, *OBJECTS)
     bindings.evictions_run(cluster.pk)
     settle(scheduler)
     cluster.refresh_from_db()

@@ -22,7 +22,7 @@ from kschedweb.scheduling.past.moments import Position, moment
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.builders import make_node, make_pod
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import scheduled
 from tests.web.scheduling.lived import asked, cut_at, live
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
@@ -32,8 +32,7 @@ def test_objects_at_a_moment_are_those_of_then(cluster: Cluster) -> None:
     rv = []
     for number in range(6):
         name = f"n{number}"
-        put(cluster, make_node(name), make_pod(f"p{number}").req(cpu="1"))
-        settle(lead(cluster))
+        scheduled(cluster, make_node(name), make_pod(f"p{number}").req(cpu="1"))
         with transaction.atomic():
             follow.read_only_moment()
             cluster.refresh_from_db()
@@ -51,12 +50,11 @@ def test_database_is_only_read_and_nobody_waits(cluster: Cluster) -> None:
     live(cluster, rounds=1)
     cluster.refresh_from_db()
     seen: list[tuple[str, set[str]]] = []
-    scheduled: list[int] = []
+    counts: list[int] = []
 
     def schedule() -> None:
-        put(cluster, make_pod("meanwhile").req(cpu="1m"))
-        settle(lead(cluster))
-        scheduled.append(Attempt.objects.filter(cluster=cluster, name="meanwhile", result="scheduled").count())
+        scheduled(cluster, make_pod("meanwhile").req(cpu="1m"))
+        counts.append(Attempt.objects.filter(cluster=cluster, name="meanwhile", result="scheduled").count())
         connection.close()
 
     def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -77,7 +75,7 @@ def test_database_is_only_read_and_nobody_waits(cluster: Cluster) -> None:
 
     with connection.execute_wrapper(watch), moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)):
         pass
-    assert scheduled == [1]
+    assert counts == [1]
     assert {read_only for read_only, _ in seen} == {"on"}
     assert set().union(*(modes for _, modes in seen)) == {"AccessShareLock"}
 
@@ -130,8 +128,7 @@ def test_steps_on_the_way_that_go_meanwhile_are_missed(cluster: Cluster) -> None
 
 
 def test_time_is_found_when_nothing_happened_since_the_cut(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
     checkpoint_want(cluster_id=cluster.pk)
     host.step()
     row = Checkpoint.objects.get(cluster=cluster)

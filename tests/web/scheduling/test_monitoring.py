@@ -18,7 +18,7 @@ from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import bindings
 from tests.builders import make_manifest, make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.conftest import configure, lead, put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -146,8 +146,7 @@ def test_numbers_are_those_of_what_happened(busy_cluster: Cluster) -> None:
 
 def test_sums_over_clusters_and_single_ones_agree(busy_cluster: Cluster) -> None:
     other = Cluster.objects.create(name="other", seed=3)
-    put(other, make_node("n").capacity(cpu="4", memory="8Gi", pods="9"), make_pod("p").req(cpu="1"))
-    settle(lead(other))
+    scheduled(other, make_node("n").capacity(cpu="4", memory="8Gi", pods="9"), make_pod("p").req(cpu="1"))
     assert RECORDER.push()
     together, single = scrape(), scrape("/metrics?by=cluster")
     for name, labels in (

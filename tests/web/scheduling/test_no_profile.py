@@ -10,7 +10,7 @@ from kschedweb.traces import selectors
 from kschedweb.traces.models import Attempt, EngineLog
 from tests.builders import PodBuilder, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,8 +54,7 @@ def test_pods_no_profile_has_are_counted_by_the_name_they_ask_for(cluster: Clust
         of_volcano("bound").on("n1"),
         make_pod("c").req(cpu="1").scheduler("yunikorn"),
     ]
-    put(cluster, NODE, *(pod for pod in pods))
-    settle(lead(cluster))
+    scheduled(cluster, NODE, *(pod for pod in pods))
     told = pending(cluster)
     assert (told["pods"], told["queues"]) == (6, {"gated": 1, "unschedulable": 2})
     assert told["unqueued"] == {"no_profile": {"volcano": 2, "yunikorn": 1}, "unseen": 0}
@@ -69,8 +68,7 @@ def test_pods_the_engine_has_not_seen_are_no_pods_without_a_profile(cluster: Clu
 
 def test_a_profile_of_that_name_finds_its_pods_and_leaves_them_again(cluster: Cluster) -> None:
     big = make_pod("big").req(cpu="64").scheduler("volcano")
-    put(cluster, NODE, big, of_volcano("small"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, NODE, big, of_volcano("small"))
     assert pending(cluster)["unqueued"]["no_profile"] == {"volcano": 2}
     assert not Attempt.objects.filter(cluster=cluster).exists()
 
@@ -99,8 +97,7 @@ def test_a_profile_of_that_name_finds_its_pods_and_leaves_them_again(cluster: Cl
 
 
 def test_who_follows_is_told_of_the_profiles_and_that_queues_were_made_anew(cluster: Cluster) -> None:
-    put(cluster, NODE)
-    host = settle(lead(cluster))
+    host = scheduled(cluster, NODE)
     start = selectors.head(cluster.pk)
     assert start is not None
     configure(cluster, "default-scheduler", "gpu")
@@ -114,8 +111,7 @@ def test_who_follows_is_told_of_the_profiles_and_that_queues_were_made_anew(clus
 
 def test_profiles_are_those_the_scheduler_goes_on_with_when_a_configuration_cannot_be_used(cluster: Cluster) -> None:
     configure(cluster, "default-scheduler", "gpu")
-    put(cluster, NODE)
-    settle(lead(cluster))
+    scheduled(cluster, NODE)
     # A plugin that was uninstalled since: the service would refuse the upload.
     plugins = {"filter": {"enabled": [{"name": "Gone"}]}}
     text = scheduler_config(profiles=[{"schedulerName": "volcano", "plugins": plugins}])

@@ -17,7 +17,7 @@ from scheduler_core.errors import ExtenderError
 from tests.builders import make_manifest, make_node, make_pod
 from tests.waiting import joined
 from tests.web.scheduling import odd_extenders as odd
-from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.conftest import configure, lead, put, scheduled, settle
 from tests.web.scheduling.extenders import ExtenderServer
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -195,8 +195,7 @@ def test_step_commits_whatever_victims_are_chosen(cluster: Cluster, extender: Ex
 def test_step_commits_whatever_the_verb_is(cluster: Cluster, verb: str) -> None:
     with odd.odd_extender(odd.answers(b'{"NodeNames": ["n0"]}')) as extender:
         configure(cluster, extenders=[{"urlPrefix": extender.url, "filterVerb": verb, "nodeCacheCapable": True}])
-        put(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
-        settle(lead(cluster))
+        scheduled(cluster, make_node("n0"), make_pod("p").req(cpu="1"))
     assert EngineStep.objects.filter(cluster=cluster).count() > 1
     assert Attempt.objects.get(cluster=cluster).result == ("error" if verb in ("a\nb", "%zz") else "scheduled")
 

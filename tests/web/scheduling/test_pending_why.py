@@ -17,8 +17,8 @@ from scheduler_core.api.times import microseconds
 from tests.builders import Builder, make_manifest, make_node, make_pod
 from tests.examples import seeds
 from tests.waiting import HANG_SECONDS
-from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.rest import get
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
 
@@ -33,9 +33,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(cluster: Cluster, query: str = "", status: int = 200, name: str = "it") -> Any:
-    answer = logged_in().get(f"/api/clusters/{cluster.pk}/pods/default/{name}/why{query}")
-    assert answer.status_code == status, answer.content
-    return answer.json()
+    return get(cluster, f"pods/default/{name}/why{query}", status)
 
 
 def node(name: str) -> Any:
@@ -56,8 +54,7 @@ def last_rv(cluster: Cluster) -> int:
 
 
 def test_pod_that_was_tried(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), node("n2"), make_pod("big").req(cpu="3").on("n2"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1").unschedulable(), node("n2"), make_pod("big").req(cpu="3").on("n2"))
     put(cluster, it())
     settle(host)
     row = Attempt.objects.get(cluster=cluster, name="it")
@@ -100,16 +97,14 @@ def last_created(cluster: Cluster) -> int:
 
 def test_retry_is_that_of_the_queue(cluster: Cluster) -> None:
     """The time that is told is when the engine has something to do next."""
-    put(cluster, node("n1").unschedulable(), it())
-    host = settle(lead(cluster))
+    host = scheduled(cluster, node("n1").unschedulable(), it())
     said = asked(cluster, "?again=false")
     engine = host._engine.engine  # type: ignore[union-attr]
     assert microseconds(datetime.fromisoformat(said["waits"]["retried_at"])) == engine.queue.next_due()
 
 
 def test_pod_is_tried_on_what_is_stored_now(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), it())
-    settle(lead(cluster))
+    scheduled(cluster, node("n1").unschedulable(), it())
     put(cluster, node("n2"))
     assert asked(cluster)["judged"]["nodes"] == 1
     said = asked(cluster, "?now=true")
@@ -118,8 +113,7 @@ def test_pod_is_tried_on_what_is_stored_now(cluster: Cluster) -> None:
 
 
 def test_pod_that_was_never_tried(cluster: Cluster) -> None:
-    put(cluster, node("n1"), it().gate("hold"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), it().gate("hold"))
     said = asked(cluster)
     assert (said["attempt"], said["since"], said["preemption"]) == (None, None, None)
     assert (said["waits"]["queue"], said["waits"]["retried_at"]) == ("gated", None)
@@ -128,22 +122,19 @@ def test_pod_that_was_never_tried(cluster: Cluster) -> None:
 
 
 def test_pod_that_never_fitted(cluster: Cluster) -> None:
-    put(cluster, node("n1"), it().req(cpu="64"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), it().req(cpu="64"))
     found = asked(cluster)["turning"]
     assert (found["verdict"], found["fitted_then"], found["turn"]) == ("never", False, None)
 
 
 def test_policy_that_forbids_preemption(cluster: Cluster) -> None:
     put(cluster, make_manifest("PriorityClass", "quiet", value=100, preemptionPolicy="Never"))
-    put(cluster, node("n1"), it().req(cpu="64").spec(priorityClassName="quiet"))
-    settle(lead(cluster))
+    scheduled(cluster, node("n1"), it().req(cpu="64").spec(priorityClassName="quiet"))
     assert asked(cluster, "?again=false")["preemption"]["outcome"] == "never"
 
 
 def test_rejections_that_no_eviction_lifts(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), it())
-    settle(lead(cluster))
+    scheduled(cluster, node("n1").unschedulable(), it())
     assert asked(cluster, "?again=false")["preemption"]["outcome"] == "noHelp"
 
 
@@ -156,8 +147,7 @@ def test_what_is_refused(cluster: Cluster) -> None:
 
 
 def test_mirror_is_tried_on_what_was_stored(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), it())
-    settle(lead(cluster))
+    scheduled(cluster, node("n1").unschedulable(), it())
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True, lifecycle_mode="frozen")
     said = asked(cluster)
     assert (said["judged"]["made_again"], said["judged"]["num_near"]) == (False, 1)
@@ -165,8 +155,7 @@ def test_mirror_is_tried_on_what_was_stored(cluster: Cluster) -> None:
 
 
 def test_what_comes_out_otherwise_is_told(cluster: Cluster) -> None:
-    put(cluster, node("n1").unschedulable(), it())
-    settle(lead(cluster))
+    scheduled(cluster, node("n1").unschedulable(), it())
     Attempt.objects.filter(cluster=cluster).update(message="other")
     assert asked(cluster)["difference"]["field"] == "message"
 

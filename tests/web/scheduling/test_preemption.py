@@ -43,6 +43,13 @@ def crowded(cluster: Cluster) -> Cluster:
     return cluster
 
 
+def comes(cluster: Cluster, scheduler: EngineHost) -> Pod:
+    """The pod of high priority that needs the place of both small ones."""
+    put(cluster, important("high", "3"))
+    settle(scheduler)
+    return Pod.objects.get(cluster=cluster, name="high")
+
+
 def evict(cluster: Cluster, scheduler: EngineHost) -> list[int]:
     """Evictions in turn with the engine until there are none; how many each time."""
     counts: list[int] = []
@@ -58,9 +65,7 @@ def evict(cluster: Cluster, scheduler: EngineHost) -> list[int]:
 def test_pod_of_high_priority_takes_the_place_of_two_others(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
     settle(scheduler)
-    put(crowded, important("high", "3"))
-    settle(scheduler)
-    high = Pod.objects.get(cluster=crowded, name="high")
+    high = comes(crowded, scheduler)
     assert (high.node_name, high.nominated_node_name) == ("", "n1")
     # The last victim is asked for when the other is on its way.
     assert evict(crowded, scheduler) == [1, 1]
@@ -104,12 +109,10 @@ def test_scheduler_of_a_frozen_cluster_binds_and_preempts(crowded: Cluster) -> N
 
 def test_preemption_leaves_its_records(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
-    put(crowded, important("high", "3"))
-    settle(scheduler)
+    high = comes(crowded, scheduler)
     evict(crowded, scheduler)
     controllers.step(START + 60 * SECOND)
     settle(scheduler)
-    high = Pod.objects.get(cluster=crowded, name="high")
     first, *_, last = Attempt.objects.filter(cluster=crowded, pod_uid=high.uid).order_by("seq")
     told = first.preemption
     assert (first.result, first.nominated_node_name, last.result) == ("unschedulable", "n1", "scheduled")
@@ -130,8 +133,7 @@ def test_preemption_leaves_its_records(crowded: Cluster) -> None:
 
 def test_history_names_the_pod_that_took_the_place(crowded: Cluster) -> None:
     scheduler, controllers = lead(crowded), ControllerHost.build(crowded.pk)
-    put(crowded, important("high", "3"))
-    settle(scheduler)
+    comes(crowded, scheduler)
     evict(crowded, scheduler)
     victim = Pod.objects.get(cluster=crowded, name="low-a")
     controllers.step(START + 60 * SECOND)
@@ -145,8 +147,7 @@ def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Clus
     scheduler = settle(lead(crowded))
     before = selectors.head(crowded.pk)
     assert before is not None
-    put(crowded, important("high", "3"))
-    settle(scheduler)
+    comes(crowded, scheduler)
     evict(crowded, scheduler)
     pod_delete(cluster_id=crowded.pk, namespace="default", name="high", actor="test", grace_seconds=0)
     told = [one.event for one in selectors.log_range(crowded.pk, before, 1000).events if isinstance(one, EventNoted)]
@@ -157,8 +158,7 @@ def test_browsers_are_told_the_name_of_the_pod_that_took_the_place(crowded: Clus
 
 def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster) -> None:
     scheduler = lead(crowded)
-    put(crowded, important("high", "3"))
-    settle(scheduler)
+    comes(crowded, scheduler)
     for name in ("low-a", "low-b"):
         pod_delete(cluster_id=crowded.pk, namespace="default", name=name, actor="test", grace_seconds=0)
     assert bindings.evictions_run(crowded.pk) == 1

@@ -13,7 +13,7 @@ from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.traces.models import Attempt, EngineStep, QueueState
 from tests.builders import make_node, make_pod, scheduler_config
 from tests.cases import cases
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,8 +40,7 @@ def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster) -> No
     held = make_pod("held").req(cpu="2", memory="2Gi").on("n1").manifest()
     hopeless = make_pod("hopeless").req(cpu="64").manifest()
     gated = make_pod("gated").req(cpu="1").spec(schedulingGates=[{"name": "example.com/later"}]).manifest()
-    put(cluster, *nodes, held, hopeless, gated, make_pod("before").req(cpu="1", memory="1Gi"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, *nodes, held, hopeless, gated, make_pod("before").req(cpu="1", memory="1Gi"))
     assert Pod.objects.get(cluster=cluster, name="before").node_name == "n2"  # the emptier one
 
     services.scheduler_config_set(cluster_id=cluster.pk, content=MOST_ALLOCATED, actor="test")
@@ -60,8 +59,7 @@ def test_new_configuration_decides_from_the_next_step_on(cluster: Cluster) -> No
 
 
 def test_configuration_given_back_takes_effect_as_well(cluster: Cluster) -> None:
-    put(cluster, make_node("n1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, make_node("n1"))
     for content in (MOST_ALLOCATED, b""):
         services.scheduler_config_set(cluster_id=cluster.pk, content=content, actor="test")
         settle(host)
@@ -71,8 +69,7 @@ def test_configuration_given_back_takes_effect_as_well(cluster: Cluster) -> None
 
 def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None) -> None:
     cluster = services.cluster_create(name="c")
-    put(cluster, make_node("n1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, make_node("n1"))
     give_a_configuration_of_a_plugin_that_is_gone(cluster)
     put(cluster, make_pod("a").req(cpu="1"))
     settle(host)
@@ -90,8 +87,7 @@ def test_engine_goes_on_when_the_new_configuration_cannot_be_used(db: None) -> N
 
 def test_new_leader_takes_the_last_configuration_that_could_be_used(db: None) -> None:
     cluster = services.cluster_create(name="c")
-    put(cluster, make_node("n1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n1"))
     give_a_configuration_of_a_plugin_that_is_gone(cluster)
     put(cluster, make_pod("a").req(cpu="1"))
     settle(lead(cluster, "new"))

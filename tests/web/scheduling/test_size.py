@@ -17,7 +17,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.environment import ROOT
 from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import put, scheduled
 from tests.web.scheduling.rows import TableRows, table_rows, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,8 +60,7 @@ def test_attempts_keep_to_their_room(
     if not path.exists():
         pytest.skip(f"no {path.name} in ../shared/bench/workloads")
     given = orjson.loads(gzip.decompress(path.read_bytes()))
-    put(cluster, *named(given, "nodeTemplates", given["nodeTemplateOf"], "node"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, *named(given, "nodeTemplates", given["nodeTemplateOf"], "node"))
     before = table_rows()
     templates = given["podTemplateOf"]
     arriving = list(named(given, "podTemplates", [templates[i % len(templates)] for i in range(pods)], "pod"))

@@ -25,6 +25,12 @@ from tests.web.rest import items, logged_in, node, pod, upload
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 REFUSED = {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "code": "Unschedulable", "count": 2}
 AT_MS = int(AT.timestamp() * 1000)
+QUEUE = {
+    "uid": "u1", "key": "default/p1", "queue": "active", "event": "PodAdd", "since_ms": AT_MS, "attempts": 0,
+    "backoff_until_ms": None, "plugins": [], "hint": "",
+}  # fmt: skip
+CACHE = {"uid": "u1", "key": "default/p1", "node": "n1", "kind": "assumed", "at_ms": AT_MS}
+NOTE = {"type": "Normal", "reason": "Scheduled", "note": "ok", "key": "default/p1", "at_ms": AT_MS}
 
 
 @pytest.fixture
@@ -64,18 +70,12 @@ def make_attempt(cluster: Cluster, seq: int, **changes: Any) -> Attempt:
 
 
 def test_log_range_tells_of_both_logs_in_the_order_the_engine_saw_them(cluster: Cluster) -> None:
-    queue = {
-        "uid": "u1", "key": "default/p1", "queue": "active", "event": "PodAdd", "since_ms": AT_MS, "attempts": 0,
-        "backoff_until_ms": None, "plugins": [], "hint": "",
-    }  # fmt: skip
-    cache = {"uid": "u1", "key": "default/p1", "node": "n1", "kind": "assumed", "at_ms": AT_MS}
-    note = {"type": "Normal", "reason": "Scheduled", "note": "ok", "key": "default/p1", "at_ms": AT_MS}
     engine_log(
         cluster,
-        (2, "queue", queue),
+        (2, "queue", QUEUE),
         (3, "attempt", attempt_payload()),
-        (3, "cache", cache),
-        (3, "event", note),
+        (3, "cache", CACHE),
+        (3, "event", NOTE),
         (3, "step", {"cycles": 1, "kind": "apply"}),
         (3, "attempt", attempt_payload(attempt=2, repeats=2)),
     )
@@ -290,15 +290,9 @@ def test_attempts_before_the_end_of_a_backoff_were_taken_early() -> None:
 
 
 def test_moves_tell_of_queues_and_cache_only(cluster: Cluster) -> None:
-    queue = {
-        "uid": "u1", "key": "default/p1", "queue": "active", "event": "PodAdd", "since_ms": AT_MS, "attempts": 0,
-        "backoff_until_ms": None, "plugins": [], "hint": "",
-    }  # fmt: skip
-    cache = {"uid": "u1", "key": "default/p1", "node": "n1", "kind": "assumed", "at_ms": AT_MS}
-    note = {"type": "Normal", "reason": "Scheduled", "note": "ok", "key": "default/p1", "at_ms": AT_MS}
-    engine_log(cluster, (2, "queue", queue), (3, "attempt", attempt_payload()), (3, "cache", cache), (3, "event", note))
+    engine_log(cluster, (2, "queue", QUEUE), (3, "attempt", attempt_payload()), (3, "cache", CACHE), (3, "event", NOTE))
     other = services.cluster_create(name="other")
-    engine_log(other, (1, "queue", queue))
+    engine_log(other, (1, "queue", QUEUE))
     assert sorted(row.kind for row in selectors.moves(cluster.pk)) == ["cache", "queue"]
     after, second = AT + timedelta(seconds=1), timedelta(seconds=1)
     assert selectors.moves(cluster.pk, since=AT).count() == 2 and selectors.moves(cluster.pk, since=after).count() == 0
