@@ -17,13 +17,11 @@ from rest_framework.test import APIClient
 from kschedweb.accounts import services
 from kschedweb.accounts.models import RoleBinding, Token
 from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.intake.objects import Item
-from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
-from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.common import compression
 from tests.web import rest
 from tests.web.accounts.table import CLUSTER, OPEN, PAGES, POD, PRINCIPALS, ROWS, Principal, Row, World
+from tests.web.scheduling.conftest import put
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 ROLES = ("viewer", "operator", "admin")
@@ -94,9 +92,7 @@ def world(people: People) -> World:
     RoleBinding.objects.bulk_create(
         RoleBinding(cluster=cluster, user=user, role=user.username, granted_by="test") for user in with_roles
     )
-    manifests = [rest.node(), rest.pod(namespace="default")]
-    items = [Item(Place("t"), each, each["apiVersion"], each["kind"]) for each in manifests]
-    objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="test")
+    put(cluster, rest.node(), rest.pod(namespace="default"))
     return World(cluster.pk, token_id=0)
 
 

@@ -17,21 +17,39 @@ from kschedweb.environment import ROOT
 from kschedweb.ops import cli, client, given, supervisor
 from kschedweb.ops.setup import CREDENTIAL_FILE
 from tests.cases import cases
+from tests.web.ops.conftest import Said
 
 Answers = dict[tuple[str, str], list[tuple[int, Any]]]
 
 
 class Service:
-    """What it answers, and what it was asked."""
+    """What it answers, what it was asked, and what the command says of that."""
 
-    def __init__(self) -> None:
+    def __init__(self, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.answers: Answers = {}
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
+        self._data_dir, self._capsys = data_dir, capsys
+
+    def import_(self, *files: Path, **options: Any) -> Said:
+        """Import files, one of no content unless they are named."""
+        if not files:
+            files = (self._data_dir / "x.json",)
+            files[0].write_text("{}")
+        code = client.import_files(data_dir=self._data_dir, options=_options(*files, **options))
+        return Said(code, *self._capsys.readouterr())
+
+    def answer(self, *answers: tuple[int, Any], mode: str = "frozen", **others: list[tuple[int, Any]]) -> None:
+        """A cluster x is there, and its import is answered so; others by the last part of their paths."""
+        self.answers = {
+            ("GET", "/api/clusters"): [(200, [_cluster(2, "x", mode)])],
+            ("POST", "/api/clusters/2/import"): [*answers],
+            **{("GET", f"/api/clusters/2/{path}"): given for path, given in others.items()},
+        }
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    state = Service()
+def service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Service]:
+    state = Service(tmp_path, capsys)
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
@@ -82,20 +100,7 @@ def _report(**changes: Any) -> dict[str, Any]:
     return {**standard, **changes}
 
 
-def _asked(service: Service, tmp_path: Path, answer: tuple[int, Any], *, mode: str = "frozen", **options: Any) -> int:
-    """Import a file into a cluster that answers so."""
-    file = tmp_path / "x.json"
-    file.write_text("{}")
-    service.answers = {
-        ("GET", "/api/clusters"): [(200, [_cluster(2, "x", mode)])],
-        ("POST", "/api/clusters/2/import"): [answer],
-    }
-    return client.import_files(data_dir=tmp_path, options=_options(file, **options))
-
-
-def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
-    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_import_makes_the_cluster_and_sends_all_files_in_one_request(service: Service, tmp_path: Path) -> None:
     first, second = tmp_path / "My nodes.csv", tmp_path / "pods.csv"
     first.write_bytes(b"one\r\n--x")
     second.write_bytes(b"two")
@@ -104,14 +109,14 @@ def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
         ("POST", "/api/clusters"): [(201, _cluster(7, "my-nodes"))],
         ("POST", "/api/clusters/7/import"): [(200, _report(kinds={"Node": {"created": 3}}))],
     }
-    assert client.import_files(data_dir=tmp_path, options=_options(first, second, replace=True, seed=5)) == 0
+    said = service.import_(first, second, replace=True, seed=5)
     made, sent = service.asked[1], service.asked[2]
     assert json.loads(made[3]) == {"name": "my-nodes", "seed": 5}
     assert sent[1] == "/api/clusters/7/import?admission=auto&replace=true"
     assert b'filename="My nodes.csv"' in sent[3] and b"\r\n\r\none\r\n--x\r\n--" in sent[3]
     assert b'filename="pods.csv"' in sent[3] and b"\r\n\r\ntwo\r\n--" in sent[3]
     assert sent[2]["Authorization"] == "Bearer t0ken"
-    assert "Node        3" in capsys.readouterr().out
+    assert said.code == 0 and "Node        3" in said.out
 
 
 @pytest.mark.parametrize(
@@ -119,15 +124,12 @@ def test_import_makes_the_cluster_and_sends_all_files_in_one_request(
     [("frozen", None, True), ("simulate", "frozen", True), ("simulate", None, False), ("frozen", "simulate", False)],
 )
 def test_import_says_what_the_scheduler_does_in_a_frozen_cluster(
-    service: Service,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    mode: str,
-    lifecycle: str | None,
-    is_told: bool,
+    service: Service, mode: str, lifecycle: str | None, is_told: bool
 ) -> None:
-    assert _asked(service, tmp_path, (201, _report()), mode=mode, lifecycle=lifecycle) == 0
-    assert ("decides, binds and preempts in this copy" in capsys.readouterr().out) is is_told
+    service.answer((201, _report()), mode=mode)
+    said = service.import_(lifecycle=lifecycle)
+    assert said.code == 0
+    assert ("decides, binds and preempts in this copy" in said.out) is is_told
 
 
 IMPORT_PAGE = ROOT / "docs" / "import.md"
@@ -169,9 +171,7 @@ def test_commands_of_the_page_are_carried_out(
     assert sent.count(b"filename=") == len(command.partition(" --")[0].split()) - 1
 
 
-def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Service, tmp_path: Path) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("{}")
+def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Service) -> None:
     service.answers = {
         ("GET", "/api/clusters"): [
             (200, {"results": [_cluster(1, "a")], "next": "http://h/api/clusters?cursor=2"}),
@@ -179,45 +179,27 @@ def test_import_goes_into_the_cluster_of_that_name_on_a_later_page(service: Serv
         ],
         ("POST", "/api/clusters/2/import"): [(200, _report())],
     }
-    assert client.import_files(data_dir=tmp_path, options=_options(file, cluster="b")) == 0
+    assert service.import_(cluster="b").code == 0
     assert service.asked[1][1] == "/api/clusters?cursor=2"
 
 
-def test_import_follows_a_large_upload_to_its_end(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
-    file = tmp_path / "x.json"
-    file.write_text("{}")
-    service.answers = {
-        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
-        ("POST", "/api/clusters/2/import"): [(202, {"id": "u", "status": "queued"})],
-        ("GET", "/api/clusters/2/imports/u"): [
-            (200, {"id": "u", "status": "running"}),
-            (200, {"id": "u", "status": "done", "report": _report(kept=12)}),
-        ],
-    }
-    assert client.import_files(data_dir=tmp_path, options=_options(file)) == 0
-    assert "12 stored as they were" in capsys.readouterr().out
+def test_import_follows_a_large_upload_to_its_end(quick: None, service: Service) -> None:
+    done = {"id": "u", "status": "done", "report": _report(kept=12)}
+    then = {"imports/u": [(200, {"id": "u", "status": "running"}), (200, done)]}
+    service.answer((202, {"id": "u", "status": "queued"}), **then)
+    said = service.import_()
+    assert said.code == 0 and "12 stored as they were" in said.out
 
 
 @cases(
-    "answer",
-    ("refused at once", [(400, {"code": "bad", "message": "document 2: no kind", "extra": {}})]),
-    ("failed later",
-     [(202, {"id": "u", "status": "failed", "error": {"code": "bad", "message": "document 2: no kind"}})]),
-)  # fmt: skip
-def test_import_prints_the_reason_when_it_is_refused(
-    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: list[tuple[int, Any]]
-) -> None:
-    file = tmp_path / "x.json"
-    file.write_text("{}")
-    service.answers = {
-        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
-        ("POST", "/api/clusters/2/import"): answer,
-    }
-    assert client.import_files(data_dir=tmp_path, options=_options(file)) == 1
-    assert capsys.readouterr().err == "ksched: document 2: no kind\n"
+    "status, answer",
+    ("refused at once", 400, {"code": "bad", "message": "document 2: no kind", "extra": {}}),
+    ("failed later", 202, {"id": "u", "status": "failed", "error": {"code": "bad", "message": "document 2: no kind"}}),
+)
+def test_import_prints_the_reason_when_it_is_refused(service: Service, status: int, answer: dict[str, Any]) -> None:
+    service.answer((status, answer))
+    said = service.import_()
+    assert (said.code, said.err) == (1, "ksched: document 2: no kind\n")
 
 
 PLACE = {"file": "x.json", "document": 2, "object": "Pod a", "field": "spec.priority", "detail": "expected a number"}
@@ -243,18 +225,15 @@ REFUSAL = {
     ("fields", {"code": "invalid", "message": "a: no", "extra": {"fields": {"a": ["no"], "b": ["nor this"]}}},
      "ksched: a: no\nb: nor this\n"),
 )  # fmt: skip
-def test_people_are_told_each_fact_of_a_refusal_once(
-    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: dict[str, Any], told: str
-) -> None:
-    assert _asked(service, tmp_path, (400, answer)) == 1
-    assert capsys.readouterr().err == told
-    assert _asked(service, tmp_path, (400, answer), json=True) == 1
-    assert json.loads(capsys.readouterr().out) == {"error": answer}
+def test_people_are_told_each_fact_of_a_refusal_once(service: Service, answer: dict[str, Any], told: str) -> None:
+    service.answer((400, answer))
+    said = service.import_()
+    assert (said.code, said.err) == (1, told)
+    said = service.import_(json=True)
+    assert (said.code, json.loads(said.out)) == (1, {"error": answer})
 
 
-def test_people_get_tables_of_an_import_and_programs_one_document(
-    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_get_tables_of_an_import_and_programs_one_document(service: Service) -> None:
     report = _report(
         files=[{"name": "x.json", "format": "json", "bytes": 12345, "documents": 1, "objects": 35}],
         kinds={"Node": {"created": 3}, "Pod": {"created": 30, "refused": 2}},
@@ -270,8 +249,10 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
         },
         notes=["Left out, never imported: Secret (1)."],
     )
-    assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), mode="simulate") == 0
-    assert capsys.readouterr().out.splitlines()[:-1] == [
+    service.answer((201, {"status": "done", "report": report}), mode="simulate")
+    said = service.import_()
+    assert said.code == 0
+    assert said.lines[:-1] == [
         "cluster x (id 2)",
         "",
         "FILE    FORMAT   BYTES  OBJECTS",
@@ -293,8 +274,7 @@ def test_people_get_tables_of_an_import_and_programs_one_document(
         "33 stored as they were, 0 admitted",
         "Left out, never imported: Secret (1).",
     ]
-    assert _asked(service, tmp_path, (201, {"status": "done", "report": report}), json=True) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(service.import_(json=True).out)
     assert (document["cluster"], document["report"]) == ({"id": 2, "name": "x"}, report)
 
 
@@ -321,16 +301,13 @@ def _summary(pods: int, volcano: int = 0, unseen: int = 0, **queues: int) -> dic
     }
 
 
-def _waiting(service: Service, tmp_path: Path, *summaries: dict[str, Any]) -> int:
-    file = tmp_path / "x.json"
-    file.write_text("{}")
-    service.answers = {
-        ("GET", "/api/clusters"): [(200, [_cluster(2, "x")])],
-        ("POST", "/api/clusters/2/import"): [(201, {"status": "done", "report": _report()})],
-        ("GET", "/api/clusters/2/summary"): [(200, summary) for summary in summaries],
-        ("GET", "/api/clusters/2/digest"): [(200, {"digest": "d1g35t", "attempts": 9, "scheduled": 6})],
-    }
-    return client.import_files(data_dir=tmp_path, options=_options(file, wait=True, digest=True))
+def _waiting(service: Service, *summaries: dict[str, Any]) -> Said:
+    service.answer(
+        (201, {"status": "done", "report": _report()}),
+        summary=[(200, summary) for summary in summaries],
+        digest=[(200, {"digest": "d1g35t", "attempts": 9, "scheduled": 6})],
+    )
+    return service.import_(wait=True, digest=True)
 
 
 @pytest.fixture
@@ -339,33 +316,26 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "STALLED_SECONDS", 0.1)
 
 
-def test_wait_ends_when_every_pod_is_bound_or_has_a_reason(
-    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wait_ends_when_every_pod_is_bound_or_has_a_reason(quick: None, service: Service) -> None:
     under_way = [_summary(9), _summary(9, active=9), _summary(5, assumed=2, unschedulable=3)]
-    assert _waiting(service, tmp_path, *under_way, _summary(4, unschedulable=2, backoff=1, gated=1)) == 0
-    said = capsys.readouterr().out
-    assert "9 pods, 4 of them pending" in said
-    assert "digest of first attempts: d1g35t" in said
+    said = _waiting(service, *under_way, _summary(4, unschedulable=2, backoff=1, gated=1))
+    assert said.code == 0 and "9 pods, 4 of them pending" in said.out
+    assert "digest of first attempts: d1g35t" in said.out
     assert sum(path == "/api/clusters/2/summary" for _, path, _, _ in service.asked) == 4
 
 
-def test_wait_gives_up_when_nothing_changes(quick: None, service: Service, tmp_path: Path) -> None:
-    assert _waiting(service, tmp_path, _summary(9, active=9)) == 1
+def test_wait_gives_up_when_nothing_changes(quick: None, service: Service) -> None:
+    assert _waiting(service, _summary(9, active=9)).code == 1
 
 
-def test_wait_is_not_for_pods_that_no_profile_has(
-    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wait_is_not_for_pods_that_no_profile_has(quick: None, service: Service) -> None:
     seen = _summary(5, volcano=2, unschedulable=2, gated=1)
-    assert _waiting(service, tmp_path, _summary(5, volcano=2, unseen=2, gated=1), seen) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert "9 pods, 5 of them pending" in said
-    assert "       2  no profile is called volcano; the configuration has default-scheduler, gpu" in said
+    said = _waiting(service, _summary(5, volcano=2, unseen=2, gated=1), seen)
+    assert said.code == 0 and "9 pods, 5 of them pending" in said.lines
+    assert "       2  no profile is called volcano; the configuration has default-scheduler, gpu" in said.lines
 
 
-def test_given_up_wait_tells_where_all_pending_pods_are(
-    quick: None, service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _waiting(service, tmp_path, _summary(9, volcano=2, unseen=3, active=4)) == 1
-    assert "9 pods, 9 of them pending (active 4, without a profile 2, not seen yet 3)" in capsys.readouterr().out
+def test_given_up_wait_tells_where_all_pending_pods_are(quick: None, service: Service) -> None:
+    said = _waiting(service, _summary(9, volcano=2, unseen=3, active=4))
+    assert said.code == 1
+    assert "9 pods, 9 of them pending (active 4, without a profile 2, not seen yet 3)" in said.out

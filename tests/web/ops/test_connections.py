@@ -102,8 +102,10 @@ def test_connection_ends_when(web: tcp.Web, sent: bytes, said: bytes) -> None:
 ANSWER = 16 << 20  # more than kernels buffer
 
 
-@pytest.mark.parametrize(
-    "unread_seconds", [pytest.param(HANG_SECONDS, id="who reads"), pytest.param(0.2, id="who does not")]
+@cases(
+    "unread_seconds",
+    ("who reads", HANG_SECONDS),
+    ("who does not", 0.2),
 )
 async def test_reader_who_takes_nothing_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, unread_seconds: float

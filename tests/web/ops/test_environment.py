@@ -135,9 +135,10 @@ def test_settings_end_the_process_when_the_environment_is_wrong() -> None:
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("pool", "age", "has_pool"),
-    [pytest.param("0", "None", "False", id="workers keep one"), pytest.param("4", "0", "True", id="web has a pool")],
+@cases(
+    "pool, age, has_pool",
+    ("workers keep one", "0", "None", "False"),
+    ("web has a pool", "4", "0", "True"),
 )
 def test_settings_choose_between_pool_and_kept_connection(pool: str, age: str, has_pool: str) -> None:
     inherited = {name: value for name, value in os.environ.items() if name not in environment.variables()}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from kschedweb.ops import explaining
 from kschedweb.ops.client import Refused
 from kschedweb.ops.evicted import told_evicted
@@ -146,35 +144,30 @@ def test_what_is_not_stored_is_said() -> None:
 BUDGET = {"namespace": "shop", "name": "b", "allowed": 1, "place": 2}
 
 
-@pytest.mark.parametrize(
-    ("about", "want"),
-    [
-        pytest.param({"criterion": "", "tied": 2},
-                     ["n2 is the first of 2 nodes that no criterion tells apart"], id="tie"),
-        pytest.param({"criterion": "", "costs": [COST]}, ["n2 was taken: 1 victim"], id="only candidate"),
-        pytest.param({"criterion": "sum_of_priorities"},
-                     ["n2 costs less by sum_of_priorities:"
-                      " sum of priorities 2,147,483,648 (2,147,483,648 added to each)"],
-                     id="sum"),
-        pytest.param({"criterion": "latest_start"},
-                     ["n2 costs less by latest_start: its most important victims running since S"], id="start"),
-        pytest.param({"costs": [COST, COST | {"node": "n5"}]}, ["  n5: the same; it comes later", "  and 1 other"],
-                     id="equal, and one that is not listed"),
-        pytest.param({"node": "n9", "criterion": "pdb_violations", "made_again": False, "costs": [COST]},
-                     ["n9 costs less by pdb_violations: not known", "  n2: 0 budget violations, 1 victim"],
-                     id="a node of an extender"),
-        pytest.param({"untried": 7, "asks_extenders": True},
-                     ["its attempt 3: 3 candidates of 4 nodes; 1 in vain: nobody; 7 not tried, enough were found",
-                      "extenders had a say in which candidates were left"], id="not all were tried"),
-        pytest.param({"costs": [COST, COST | {"node": "n5", "left_out": True}]}, ["  n5: left out by extenders"],
-                     id="left out"),
-        pytest.param({"pods": [VICTIM | {"budgets": [BUDGET], "alone": False}]},
-                     ["    budget shop/b allows 1 disruption, it is number 2: a violation",
-                      "    shop/high does not fit beside it, whoever else goes"], id="a budget"),
-        pytest.param({"pods": [VICTIM | {"budgets": [BUDGET | {"place": 1}], "needless": True}]},
-                     ["    budget shop/b allows 1 disruption, it is number 1: within it",
-                      "    it need not have gone: shop/high fits beside it when the other victims go"], id="needless"),
-    ],
+@cases(
+    "about, want",
+    ("tie", {"criterion": "", "tied": 2},
+     ["n2 is the first of 2 nodes that no criterion tells apart"]),
+    ("only candidate", {"criterion": "", "costs": [COST]}, ["n2 was taken: 1 victim"]),
+    ("sum", {"criterion": "sum_of_priorities"},
+     ["n2 costs less by sum_of_priorities:"
+      " sum of priorities 2,147,483,648 (2,147,483,648 added to each)"]),
+    ("start", {"criterion": "latest_start"},
+     ["n2 costs less by latest_start: its most important victims running since S"]),
+    ("equal, and one that is not listed", {"costs": [COST, COST | {"node": "n5"}]},
+     ["  n5: the same; it comes later", "  and 1 other"]),
+    ("a node of an extender", {"node": "n9", "criterion": "pdb_violations", "made_again": False, "costs": [COST]},
+     ["n9 costs less by pdb_violations: not known", "  n2: 0 budget violations, 1 victim"]),
+    ("not all were tried", {"untried": 7, "asks_extenders": True},
+     ["its attempt 3: 3 candidates of 4 nodes; 1 in vain: nobody; 7 not tried, enough were found",
+      "extenders had a say in which candidates were left"]),
+    ("left out", {"costs": [COST, COST | {"node": "n5", "left_out": True}]}, ["  n5: left out by extenders"]),
+    ("a budget", {"pods": [VICTIM | {"budgets": [BUDGET], "alone": False}]},
+     ["    budget shop/b allows 1 disruption, it is number 2: a violation",
+      "    shop/high does not fit beside it, whoever else goes"]),
+    ("needless", {"pods": [VICTIM | {"budgets": [BUDGET | {"place": 1}], "needless": True}]},
+     ["    budget shop/b allows 1 disruption, it is number 1: within it",
+      "    it need not have gone: shop/high fits beside it when the other victims go"]),
 )  # fmt: skip
 def test_search_is_told(about: dict[str, Any], want: list[str]) -> None:
     lines = list(told_evicted(KEY, EVICTED | {"preemption": SEARCH | about}))

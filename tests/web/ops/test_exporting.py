@@ -9,6 +9,7 @@ import pytest
 
 from kschedweb.ops import exporting
 from kschedweb.ops.client import Refused
+from tests.cases import cases
 from tools import cli
 
 
@@ -35,15 +36,13 @@ def run(monkeypatch: pytest.MonkeyPatch, service: Service, *words: str) -> int:
     return exporting.export(data_dir=Path("data"), options=cli.parser().parse_args(["export", "prod", *words]))
 
 
-@pytest.mark.parametrize(
-    ("words", "query"),
-    [
-        pytest.param((), "", id="all"),
-        pytest.param(("--at", "10m ago"), "?from=10m+ago&to=10m+ago", id="a moment"),
-        pytest.param(("--from", "1.2", "--to", "3.4"), "?from=1.2&to=3.4", id="a span"),
-        pytest.param(("--to", "3.4"), "?to=3.4", id="up to then"),
-        pytest.param(("--anonymise", "--at", "1.2"), "?from=1.2&to=1.2&anonymise=true", id="without names"),
-    ],
+@cases(
+    "words, query",
+    ("all", (), ""),
+    ("a moment", ("--at", "10m ago"), "?from=10m+ago&to=10m+ago"),
+    ("a span", ("--from", "1.2", "--to", "3.4"), "?from=1.2&to=3.4"),
+    ("up to then", ("--to", "3.4"), "?to=3.4"),
+    ("without names", ("--anonymise", "--at", "1.2"), "?from=1.2&to=1.2&anonymise=true"),
 )
 def test_history_is_asked_for_and_kept(
     monkeypatch: pytest.MonkeyPatch,

@@ -15,7 +15,7 @@ from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.web import tcp
 from tests.web.ops.conftest import ask_here
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import put, scheduled
 from tools import cli
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence")]
@@ -41,8 +41,7 @@ def test_replay_says_identical_or_what_differs(
 ) -> None:
     cluster = Cluster.objects.create(name="again", seed=1)
     put(cluster, make_node("n0").capacity(cpu="4"))
-    put(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(5)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(5)))
     assert run("again") == 0
     assert capsys.readouterr().out == "identical, 5 cycles\n"
     monkeypatch.setattr(beside, "ask", ask_here)  # one process has shown that there is one
