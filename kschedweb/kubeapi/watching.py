@@ -29,7 +29,7 @@ from kschedweb.kubeapi import event_history
 from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.showing import object_in
 from kschedweb.kubeapi.written import exact
-from kschedweb.live.feed import BACKOFF_SECONDS, listen_forever
+from kschedweb.live.feed import BACKOFF_SECONDS, end_task, listen_forever
 from scheduler_core.api.custom import DEFINITION
 from scheduler_core.apiserver import events
 from scheduler_core.apiserver.custom.definitions import is_defined_anew
@@ -137,8 +137,8 @@ class Hubs:
                     del self._hubs[key]
                 hub.stop()
                 if not self._hubs and self._listener is not None:
-                    self._listener.cancel()
-                    self._listener = None
+                    listener, self._listener = self._listener, None
+                    await end_task(listener)
 
     def _wake(self, cluster_id: int | None) -> None:
         """Something was written to the cluster, or maybe to all of them."""

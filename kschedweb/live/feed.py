@@ -154,7 +154,7 @@ class Feed:
             thread.submit(connections.close_all)
             thread.shutdown(wait=False)
         if listener is not None:
-            await _cancel(listener)
+            await end_task(listener)
 
     async def _in_thread(self, call: Callable[..., Result], *arguments: object) -> Result:
         """Make a blocking read on the feed's only thread, and so on its only database connection."""
@@ -237,7 +237,7 @@ class _Hub:
 
     async def stop(self) -> None:
         if self._reader is not None:
-            await _cancel(self._reader)
+            await end_task(self._reader)
 
     async def _missed(self, after: Cursor) -> list[bytes] | None:
         """The frames from `after` to the hub's cursor; None when they are too many or `after` lies beyond the logs."""
@@ -316,7 +316,7 @@ def _backoff(failures: int) -> float:
     return BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)]
 
 
-async def _cancel(task: asyncio.Task[None]) -> None:
+async def end_task(task: asyncio.Task[None]) -> None:
     """End the task. It is told once: a second word would keep its connection from ending a statement in order."""
     task.cancel()
     cancelled: asyncio.CancelledError | None = None
