@@ -27,6 +27,7 @@ FOLDER = Path(__file__).parent / "charts"
 DEFINITION = "CustomResourceDefinition"
 TIMEOUT = f"--timeout={HANG_SECONDS:.0f}s"
 NODES = 3
+SYSTEM_NAMESPACES = ("kube-node-lease", "kube-public", "kube-system")
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,8 @@ def host(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     written(kubectl, "cluster.yaml", [*nodes, default])
     with acting_controllers(cluster.pk), repeated(lambda: settle(engine)):
         kubectl("apply", "-f", "cluster.yaml")
+        made = {given for name in ("default", *SYSTEM_NAMESPACES) for given in given_to(name)}
+        eventually(lambda: made <= there(cluster), lambda: made - there(cluster))
         yield cluster, kubectl
 
 
@@ -165,8 +168,7 @@ def test_a_chart_is_applied_changed_shown_and_deleted(chart: Chart, host: tuple[
     assert told.keys() == {named(each) for each in objects}
     if kinds:
         kubectl("delete", "-f", "kinds.yaml", TIMEOUT)
-    given = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")}  # to each namespace
-    left = before | {("Namespace", "", chart.namespace), *((kind, chart.namespace, name) for kind, name in given)}
+    left = before | {("Namespace", "", chart.namespace)} | given_to(chart.namespace)
     eventually(lambda: {kind for kind, *_ in there(cluster) - left} == chart.stays, lambda: there(cluster) - left)
     kubectl("delete", "namespace", chart.namespace, TIMEOUT)
     kubectl("delete", "persistentvolumes", "--all", TIMEOUT)
@@ -252,6 +254,11 @@ def outcomes(told: str) -> dict[str, str]:
         kind, _, rest = name.partition("/")
         found[f"{kind.partition('.')[0]}/{rest}"] = outcome
     return found
+
+
+def given_to(namespace: str) -> set[tuple[str, str, str]]:
+    """What controllers give to every namespace."""
+    return {("ServiceAccount", namespace, "default"), ("ConfigMap", namespace, "kube-root-ca.crt")}
 
 
 def there(cluster: Cluster) -> set[tuple[str, str, str]]:
