@@ -27,17 +27,21 @@ from playwright.sync_api import (
     Page,
     StorageState,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
 from kschedweb.environment import ROOT
 from kschedweb.ops.client import connect
 from kschedweb.ops.processes import die_with_parent, wait_until
+from tests.browser.axe import ALL_LOOKS, LOOKS, SCRIPT, Axe
 from tests.waiting import HANG_SECONDS, eventually
+from tools.node import install_front, node_environment
 
 # Less where a test is expected to fail: see tests/mutation/rows.py.
 WAIT_SECONDS = float(os.environ.get("KSCHED_TEST_WAIT_SECONDS", HANG_SECONDS))
 WAIT_MS = WAIT_SECONDS * 1000
+expect.set_options(timeout=WAIT_MS)
 IMPORT_SECONDS = 10 * HANG_SECONDS
 AGAIN_MS = 100
 CLASSES = itertools.count()
@@ -353,6 +357,28 @@ def own(page: Page, service: Service) -> Iterator[Cluster]:
     yield cluster
     if any(one["id"] == made["id"] for one in clusters(page, service)["results"]):
         clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+@pytest.fixture
+def timed(page: Page, service: Service) -> Iterator[Cluster]:
+    """A simulated cluster of the test's own with a node, shown on the page."""
+    name = f"timed-{datetime.now(UTC):%H%M%S%f}"
+    made = clusters(page, service, "POST", "", {"name": name, "lifecycle_mode": "simulate"})
+    cluster = Cluster(page, service.url, made["id"])
+    conditions = [{"type": "Ready", "status": "True"}]
+    status = {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110"}, "conditions": conditions}
+    cluster.call(
+        "POST", "objects", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "room"}, "status": status}
+    )
+    show(page, service, cluster)
+    yield cluster
+    clusters(page, service, "DELETE", f"/{made['id']}")
+
+
+@pytest.fixture(scope="session")
+def axe(request: pytest.FixtureRequest) -> Axe:
+    install_front(node_environment())
+    return Axe(SCRIPT.read_text(), ALL_LOOKS if request.config.getoption("--long") else LOOKS)
 
 
 def show(page: Page, service: Service, cluster: Cluster) -> None:

@@ -4,68 +4,21 @@ A panel or a dialog is looked at by itself: what lies behind it is a view of its
 the long form sees each in both themes at each width, and also those that are much like another.
 """
 
-import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from tests.browser.conftest import FIRST, WAIT_MS, Cluster, Service, until
+from tests.browser.axe import Axe
+from tests.browser.conftest import FIRST, Cluster, Service, until
 from tests.browser.test_attempts import node_create, open_pod
 from tests.browser.test_dashboard import look_for, pace, row
 from tests.browser.test_import import drop, into_new, manifest, new_name, start
 from tests.browser.test_whole import node, pod, put
-from tools.node import FRONTEND, install_front, node_environment
-
-expect.set_options(timeout=WAIT_MS)
-
-AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
-GRAVE = ("serious", "critical")
-WIDTHS = (390, 1280, 2560)
-HEIGHT = 900
-LOOKS = (("light", 1280), ("dark", 390))
-
-
-@dataclass(frozen=True)
-class Axe:
-    """The script of axe-core, which the lock of the frontend lists, and how views are looked at."""
-
-    script: str
-    looks: Sequence[tuple[Any, int]] = LOOKS
-
-    def in_turn(self, number: int) -> "Axe":
-        """One look alone, the next number another, where not all are wanted."""
-        return self if self.looks != LOOKS else Axe(self.script, [LOOKS[number % len(LOOKS)]])
-
 
 View = Callable[[Page, Cluster], Locator | None]  # what of the page is to be looked at; None: all of it
-
-
-@pytest.fixture(scope="module")
-def axe(request: pytest.FixtureRequest) -> Axe:
-    install_front(node_environment())
-    every = tuple(itertools.product(("light", "dark"), WIDTHS))
-    return Axe(AXE.read_text(), every if request.config.getoption("--long") else LOOKS)
-
-
-def findings(page: Page, axe: Axe, part: Locator | None = None) -> Iterator[str]:
-    """What is serious or critical in the page as it is, or in a part of it, in each of the looks."""
-    looked_at = part or page.locator("html")
-    page.evaluate(axe.script)
-    options = {"resultTypes": ["violations"]}
-    for theme, width in axe.looks:
-        # Without animations: a colour on its way to another is neither.
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": HEIGHT})
-        found = looked_at.evaluate("(element, options) => axe.run(element, options)", options)
-        assert found["passes"] or found["incomplete"], "nothing was looked at"
-        for rule in found["violations"]:
-            for one in rule["nodes"] if rule["impact"] in GRAVE else ():
-                yield f"{theme}, {width} px: {rule['id']} in {one['html'][:200]}: {one['failureSummary']}"
 
 
 def pending(cluster: Cluster, name: str, reason: str) -> None:
@@ -332,7 +285,8 @@ ALIKE = {
     [pytest.param(view, id=view.__name__, marks=[pytest.mark.slow] if view in ALIKE else []) for view in VIEWS],
 )
 def test_view_has_no_serious_finding(page: Page, cluster: Cluster, axe: Axe, view: View) -> None:
-    assert not list(findings(page, axe.in_turn(VIEWS.index(view)), view(page, cluster)))
+    part = view(page, cluster)
+    axe.in_turn(VIEWS.index(view)).check(page, part)
 
 
 def login(page: Page, service: Service) -> None:
@@ -364,12 +318,12 @@ def test_page_before_the_login_has_no_serious_finding(
     with browser.new_context() as stranger:
         page = stranger.new_page()
         view(page, service)
-        assert not list(findings(page, axe))
+        axe.check(page)
 
 
 def test_finding_is_found(page: Page, axe: Axe) -> None:
     page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button><p>faint</p>')")
     page.evaluate("Object.assign(document.querySelector('main > p').style, { color: '#777', background: '#888' })")
-    found = [*findings(page, axe)]
+    found = [*axe.findings(page)]
     for expected in ("light, 1280 px: button-name", "light, 1280 px: color-contrast", "dark, 390 px: color-contrast"):
         assert any(finding.startswith(expected) for finding in found), expected

@@ -4,11 +4,10 @@ import re
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service
+from tests.browser.conftest import Cluster, Service
 from tests.browser.test_attempts import log_in, open_pod, panel_of
 from tests.browser.test_dashboard import row
 
-expect.set_options(timeout=WAIT_MS)
 POD = "addressed-screen"
 
 

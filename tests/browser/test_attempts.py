@@ -9,8 +9,6 @@ from tests.browser.conftest import WAIT_MS, Cluster, Service, until
 from tests.browser.test_dashboard import row
 from tests.browser.test_whole import node, put
 
-expect.set_options(timeout=WAIT_MS)
-
 
 @pytest.fixture
 def cluster(own: Cluster) -> Cluster:

@@ -2,36 +2,17 @@
 
 import re
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show, until
-from tests.browser.test_accessible import Axe, axe, findings
-from tests.browser.test_whole import node, pod, put
-
-expect.set_options(timeout=WAIT_MS)
-__all__ = ["axe"]
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster, until
+from tests.browser.test_whole import pod, put
 
 HOUR = 3600
 US = 1_000_000
-
-
-@pytest.fixture
-def timed(page: Page, service: Service) -> Iterator[Cluster]:
-    """A simulated cluster of the test's own with a node, shown on the page."""
-    name = f"timed-{datetime.now(UTC):%H%M%S%f}"
-    made = clusters(page, service, "POST", "", {"name": name, "lifecycle_mode": "simulate"})
-    cluster = Cluster(page, service.url, made["id"])
-    room = node("room")
-    room["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-    put(cluster, room)
-    show(page, service, cluster)
-    yield cluster
-    clusters(page, service, "DELETE", f"/{made['id']}")
 
 
 def opened(page: Page) -> Locator:
@@ -113,7 +94,7 @@ def test_time_waits_for_a_scheduler_that_is_paused(page: Page, timed: Cluster, a
     menu.get_by_role("button", name="As fast as possible").click()
     expect(menu.get_by_role("status")).to_contain_text("Waits for the scheduler")
     stood, since = timed.call("GET", "clock")["now_us"], time.monotonic()
-    assert not list(findings(page, axe))
+    axe.check(page)
     passed = (timed.call("GET", "clock")["now_us"] - stood) / US
     # What was due in the same moment may still have happened.
     assert passed < (time.monotonic() - since) / 1000

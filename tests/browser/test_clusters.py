@@ -12,11 +12,10 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
-from tests.browser.test_accessible import Axe, axe, findings, unfold  # noqa: F401
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster, Service, until
+from tests.browser.test_accessible import unfold
 from tests.waiting import HANG_SECONDS
-
-expect.set_options(timeout=WAIT_MS)
 
 
 def rest(page: Page, service: Service, method: str, path: str, body: Any = None) -> Any:
@@ -52,7 +51,7 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: Axe,  # noqa: F811
+    axe: Axe,
 ) -> None:
     source = rest(page, service, "GET", f"clusters/{cluster.id}")["name"]
     token = rest(page, service, "POST", "tokens", {"name": new_name("mirror"), "max_role": "viewer"})["secret"]
@@ -74,7 +73,7 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
         expect(page.get_by_text(absent, exact=True)).to_have_count(0)
     expect(page.get_by_role("group", name="Pace of the scheduler")).to_have_count(0)
     expect(page.get_by_role("button", name="Import")).to_have_count(0)
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -85,7 +84,7 @@ def test_mirror_shows_what_is_true_of_it_and_a_copy_can_be_made(
     decision = panel.get_by_role("region", name="Decision of the mirrored cluster's scheduler")
     expect(decision).to_contain_text(re.compile("chose|Both"))
     unfold(panel)
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -104,7 +103,7 @@ def test_kubeconfig_reaches_the_cluster_until_its_token_is_ended(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: Axe,  # noqa: F811
+    axe: Axe,
 ) -> None:
     dialog = open_menu(page, "Kubernetes API, kubectl")
     dialog.get_by_role("button", name="Operator").click()
@@ -119,7 +118,7 @@ def test_kubeconfig_reaches_the_cluster_until_its_token_is_ended(
     with page.expect_download() as download:
         dialog.get_by_role("button", name="Download the file").click()
     assert download.value.path().read_text() == text
-    assert not list(findings(page, axe))
+    axe.check(page)
     dialog.get_by_role("button", name="End this token").click()
     expect(dialog.get_by_text("The token is no longer good.")).to_be_visible()
     assert status(f"{server[1]}/api/v1/nodes", token[1]) == 401
@@ -129,7 +128,7 @@ def test_new_cluster_has_the_nodes_and_controllers_that_were_chosen(
     page: Page,
     cluster: Cluster,
     service: Service,
-    axe: Axe,  # noqa: F811
+    axe: Axe,
 ) -> None:
     name = new_name("made")
     dialog = open_menu(page, "New cluster")
@@ -140,7 +139,7 @@ def test_new_cluster_has_the_nodes_and_controllers_that_were_chosen(
     dialog.get_by_label("CPU of each").fill("4")
     dialog.get_by_text("Controllers", exact=True).click()
     dialog.get_by_role("group", name="Kubelets").get_by_role("button", name="External").click()
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 1280, "height": 900})
     dialog.get_by_role("button", name="Create").click()
     page.wait_for_url(lambda url: not url.endswith(f"/{cluster.id}"))

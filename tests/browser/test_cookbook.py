@@ -14,12 +14,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests import cookbook
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show, until
+from tests.browser.conftest import Cluster, Service, clusters, show, until
 from tests.browser.test_search import find
 from tests.browser.test_whole import settle
 from tests.cookbook import Recipe, Step
 
-expect.set_options(timeout=WAIT_MS)
 KEYS = ("Home", "End")
 # In the default run: what the cards of a decision say. The others take a page each.
 FEW = ("Why is my pod pending?", "Who threw my pod out?", "What changed between two attempts?")

@@ -5,9 +5,7 @@ import time
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
-from tests.browser.conftest import FIRST, WAIT_MS, Cluster, Service, until
-
-expect.set_options(timeout=WAIT_MS)
+from tests.browser.conftest import FIRST, Cluster, Service, until
 
 
 def waiting(page: Page, lane: str) -> Locator:

@@ -6,11 +6,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, until
+from tests.browser.conftest import Cluster, until
 from tests.browser.test_attempts import attempts_of, node_create, open_pod, tried_again
 from tests.browser.test_whole import node, pod, put
-
-expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture

@@ -13,13 +13,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser import large
-from tests.browser.conftest import WAIT_MS, Cluster, Service, imported, until
+from tests.browser.conftest import Cluster, Service, imported, until
 from tests.browser.test_attempts import attempts_of, log_in
 from tests.browser.test_import import OPENB
 from tests.browser.test_search import find
 from tests.browser.test_whole import node, pod, put
 
-expect.set_options(timeout=WAIT_MS)
 pytestmark = pytest.mark.slow
 MOST_TABS = 80
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import IMPORT_SECONDS, WAIT_MS, Cluster, Service, clusters, imported, running, until
+from tests.browser.conftest import IMPORT_SECONDS, Cluster, Service, clusters, imported, running, until
 from tests.browser.test_clock import HOUR, ahead
 from tests.browser.test_four_questions import files_of
 from tests.browser.test_past import FIGURES, band, shown
 from tests.browser.test_whole import figure, node, put
 
-expect.set_options(timeout=WAIT_MS)
 pytestmark = pytest.mark.slow
 
 

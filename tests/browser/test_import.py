@@ -14,8 +14,6 @@ from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
 from tests.browser.test_panels import part
 from tests.browser.test_whole import chooser, node, pod
 
-expect.set_options(timeout=WAIT_MS)
-
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-node-0,64000,262144,2,P100\nopenb-node-1,96000,524288,0,\n"
 PODS = (

@@ -13,10 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
 from tests.browser import large
-from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, imported, until
+from tests.browser.conftest import Cluster, Service, context_of, imported, until
 from tests.browser.test_attempts import attempts_of
-
-expect.set_options(timeout=WAIT_MS)
 
 pytestmark = pytest.mark.slow
 MOST_ELEMENTS = 3_000

@@ -9,11 +9,8 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, context_of, until
-from tests.browser.test_accessible import Axe, axe, findings
-
-expect.set_options(timeout=WAIT_MS)
-__all__ = ["axe"]
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster, Service, context_of, until
 
 
 def grid(page: Page, name: str = "Pods") -> Locator:
@@ -143,7 +140,7 @@ def test_attempts_lead_to_their_pods_and_columns_can_be_chosen(page: Page, clust
     attempts = grid(page, "Attempts")
     box(page).fill("result:unschedulable reason:cpu tried-row-1")
     expect(attempts.get_by_role("link")).to_have_count(1)
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 1440, "height": 1000})
     expect(attempts.get_by_role("columnheader", name="Feasible")).to_be_hidden()
     page.locator("summary").filter(has_text="Columns").click()

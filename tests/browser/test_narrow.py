@@ -6,11 +6,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, show
+from tests.browser.conftest import Cluster, Service, clusters, show
 from tests.browser.test_accessible import connection_lost
 from tests.browser.test_attempts import open_pod
-
-expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture

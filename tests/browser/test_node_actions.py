@@ -4,13 +4,10 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster
-from tests.browser.test_accessible import Axe, axe, findings
-from tests.browser.test_clock import opened, timed
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster
+from tests.browser.test_clock import opened
 from tests.browser.test_whole import pod, put
-
-expect.set_options(timeout=WAIT_MS)
-__all__ = ["axe", "timed"]
 
 
 def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, timed: Cluster, axe: Axe) -> None:
@@ -30,7 +27,7 @@ def test_node_whose_kubelet_stops_is_unreachable_and_comes_back(page: Page, time
     expect(panel.get_by_text("Unreachable", exact=True)).to_be_visible()
     expect(panel.get_by_role("region", name="Conditions")).to_contain_text(re.compile(r"Ready\s*Unknown"))
     page.keyboard.press("Escape")
-    assert not list(findings(page, axe))
+    axe.check(page)
     panel.get_by_role("button", name="Bring back").click()
     expect(panel.get_by_text("Unreachable", exact=True)).to_have_count(0)
     expect(panel.get_by_role("button", name="Stop kubelet")).to_be_visible()

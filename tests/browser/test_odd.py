@@ -9,10 +9,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import odd
-from tests.browser.conftest import WAIT_MS, Cluster, until
+from tests.browser.conftest import Cluster, until
 from tests.browser.test_panels import Reader
-
-expect.set_options(timeout=WAIT_MS)
 
 UNITS = {
     "": 1,

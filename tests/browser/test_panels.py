@@ -15,10 +15,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kschedweb.environment import ROOT
-from tests.browser.conftest import WAIT_MS, Cluster, Service, until
+from tests.browser.conftest import Cluster, Service, until
 from tests.waiting import HANG_SECONDS
-
-expect.set_options(timeout=WAIT_MS)
 
 OPENB = ROOT.parent / "shared" / "data" / "openb"
 FILES = ("openb_node_list_all_node.csv", "openb_pod_list_gpuspec33.csv")

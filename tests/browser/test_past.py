@@ -5,14 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
-from tests.browser.test_accessible import Axe, axe, findings
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster, Service, clusters, until
 from tests.browser.test_clock import ahead
 from tests.browser.test_import import into_new, new_name, start
 from tests.browser.test_whole import figure, node, pod, put, settle
-
-expect.set_options(timeout=WAIT_MS)
-__all__ = ["axe"]
 
 HOUR = 3600
 FIGURES = ("Pending", "Pods on nodes", "Nodes", "CPU requested", "Memory requested")
@@ -169,7 +166,7 @@ def test_band_and_line_can_be_read_by_all(page: Page, own: Cluster, axe: Axe) ->
     page.goto(f"{own.address}?at={position(own)}")
     expect(band(page)).to_be_visible()
     expect(strip(page).get_by_role("list", name="What happened in the span")).to_be_visible()
-    assert not list(findings(page, axe, page.get_by_role("banner")))
+    axe.check(page, page.get_by_role("banner"))
 
 
 def test_past_is_played_up_to_now(page: Page, own: Cluster) -> None:

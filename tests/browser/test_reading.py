@@ -3,14 +3,10 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, until
+from tests.browser.axe import HEIGHT, WIDTHS
+from tests.browser.conftest import Cluster, until
 from tests.browser.test_attempts import open_pod
 from tests.browser.test_dashboard import row
-
-expect.set_options(timeout=WAIT_MS)
-
-WIDTHS = (390, 1280, 2560)
-HEIGHT = 900
 
 
 def levels(page: Page) -> list[int]:

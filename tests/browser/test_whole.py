@@ -6,10 +6,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster, Service, clusters, until
+from tests.browser.conftest import Cluster, Service, clusters, until
 from tests.browser.test_dashboard import pace
-
-expect.set_options(timeout=WAIT_MS)
 
 
 def node(name: str, cpu: str = "8") -> dict[str, Any]:

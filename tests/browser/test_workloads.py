@@ -5,13 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import WAIT_MS, Cluster
-from tests.browser.test_accessible import Axe, axe, findings
-from tests.browser.test_clock import timed
+from tests.browser.axe import Axe
+from tests.browser.conftest import Cluster
 from tests.browser.test_whole import put
-
-expect.set_options(timeout=WAIT_MS)
-__all__ = ["axe", "timed"]
 
 
 def deployment(name: str, *, cpu: str = "100m", replicas: int = 3) -> dict[str, Any]:
@@ -34,7 +30,7 @@ def test_workload_is_found_and_leads_to_its_pods_and_back(page: Page, timed: Clu
     expect(shown.get_by_role("status")).to_have_text("2 of 2")
     shown.get_by_role("searchbox").fill("store")
     expect(shown.get_by_role("status")).to_have_text("1 of 2")
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 1440, "height": 1000})
     shown.get_by_role("link", name=re.compile("storefront")).click()
     panel = page.get_by_role("complementary", name="Deployment default/storefront")
@@ -44,7 +40,7 @@ def test_workload_is_found_and_leads_to_its_pods_and_back(page: Page, timed: Clu
             str(value)
         )
     expect(panel.get_by_role("region", name="Recent events")).to_contain_text("Scaled up replica set storefront-")
-    assert not list(findings(page, axe))
+    axe.check(page)
     page.set_viewport_size({"width": 1440, "height": 1000})
     panel.get_by_role("region", name="Pods").get_by_role("link").first.click()
     pod = page.get_by_role("complementary", name=re.compile("^Pod default.storefront-"))

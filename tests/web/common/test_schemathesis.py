@@ -5,7 +5,6 @@ answers too, and have to look as the schema says. The values are the same in eve
 is there, so that requests get further than their first line.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -18,9 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.accounts import services
-from kschedweb.accounts.models import AccessRecord
 from kschedweb.cluster import services as cluster_services
-from kschedweb.cluster.models import Cluster
 from kschedweb.rest.openapi import METHODS
 from tests.web import rest
 from tests.web.scheduling.conftest import lead, settle
@@ -52,22 +49,14 @@ OPERATIONS = [
 
 
 @pytest.fixture(scope="module")
-def access(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[str, int]]:
-    """A token, and a cluster with a past to ask about.
-
-    Some views read in a transaction of their own kind, so what they read is committed, and goes in the end.
-    """
-    with django_db_blocker.unblock():
-        root = User.objects.create_superuser("schemathesis")
-        cluster = cluster_services.cluster_create(name="schemathesis")
-        pods = [rest.pod(namespace="default"), rest.pod("big", cpu="64", namespace="default")]
-        assert rest.upload(rest.logged_in("schemathesis"), cluster, rest.items(rest.node(), *pods)).status_code == 201
-        settle(lead(cluster))
-        yield services.token_create(user=root, name="fuzz", max_role="admin", days=1, actor="test")[1], cluster.pk
-        for cluster in Cluster.objects.all():
-            cluster_services.cluster_delete(cluster_id=cluster.pk)
-        User.objects.all().delete()
-        AccessRecord.objects.all().delete()
+def access(committed: None) -> tuple[str, int]:
+    """A token, and a cluster with a past to ask about."""
+    root = User.objects.create_superuser("schemathesis")
+    cluster = cluster_services.cluster_create(name="schemathesis")
+    pods = [rest.pod(namespace="default"), rest.pod("big", cpu="64", namespace="default")]
+    assert rest.upload(rest.logged_in("schemathesis"), cluster, rest.items(rest.node(), *pods)).status_code == 201
+    settle(lead(cluster))
+    return services.token_create(user=root, name="fuzz", max_role="admin", days=1, actor="test")[1], cluster.pk
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +25,7 @@ from kschedweb.mirror import services
 from kschedweb.mirror import session as sessions
 from kschedweb.mirror.models import Mirror
 from kschedweb.mirror.session import Session, open_session
+from kschedweb.ops import certificates
 from scheduler_core.following import stream
 from scheduler_core.following.kinds import FOLLOWED
 from tests.waiting import eventually, joined
@@ -105,6 +109,25 @@ def kubeconfig(port: int, cluster: str, token: str) -> bytes:
         "users": [{"name": "u", "user": {"token": token}}],
     }
     return yaml.safe_dump(config).encode()
+
+
+@contextmanager
+def https(handler: type[BaseHTTPRequestHandler], folder: Path) -> Iterator[tuple[str, str]]:
+    """A server with a certificate of its own: its address, and the certificate, PEM."""
+    try:
+        certificate, key = certificates.own(folder, "127.0.0.1")
+    except certificates.CertificateProblem as problem:
+        pytest.skip(str(problem))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"https://127.0.0.1:{server.server_address[1]}", certificate.read_text()
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.fixture(scope="module")

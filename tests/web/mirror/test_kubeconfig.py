@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kschedweb.mirror.source import Source, SourceError
 from kschedweb.ops.mirroring import flattened
 from scheduler_core.following.kinds import Collected
 from tests.cases import cases
+from tests.web.mirror.conftest import https
 
 
 def config(user: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
@@ -114,24 +116,7 @@ def test_program_makes_tokens_and_is_asked_again_when_one_has_run_out(tmp_path: 
 
 
 def test_certificate_of_another_is_refused(tmp_path: Path) -> None:
-    import ssl
-    import threading
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-
-    from kschedweb.ops import certificates
-
-    try:
-        certificate, key = certificates.own(tmp_path, "127.0.0.1")
-    except certificates.CertificateProblem as problem:
-        pytest.skip(str(problem))
-    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        source = Source(_choose(config(server=f"https://127.0.0.1:{server.server_address[1]}")).document)
+    with https(BaseHTTPRequestHandler, tmp_path) as (server, _):
+        source = Source(_choose(config(server=server)).document)
         with pytest.raises(SourceError, match="(?i)certificate"):
             source.page(Collected("Pod"), "")
-    finally:
-        server.shutdown()

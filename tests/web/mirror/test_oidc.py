@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import ssl
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,8 +15,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from kschedweb.mirror.source import Source, SourceError
-from kschedweb.ops import certificates
 from scheduler_core.following.kinds import Collected
+from tests.web.mirror.conftest import https
 
 
 def jwt(name: str, expires_in: float) -> str:
@@ -75,21 +73,8 @@ class Issuer:
 @contextmanager
 def serving(issuer: Issuer, folder: Path) -> Iterator[str]:
     """The issuer over https; its certificate, PEM."""
-    try:
-        certificate, key = certificates.own(folder, "127.0.0.1")
-    except certificates.CertificateProblem as problem:
-        pytest.skip(str(problem))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), issuer.handler())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    issuer.url = f"https://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield certificate.read_text()
-    finally:
-        server.shutdown()
-        server.server_close()
+    with https(issuer.handler(), folder) as (issuer.url, certificate):
+        yield certificate
 
 
 def document(issuer: Issuer, token: str, authority: str, certificate: str) -> dict[str, Any]:

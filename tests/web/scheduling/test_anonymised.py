@@ -29,7 +29,7 @@ from scheduler_core.sim.otter_post.apps import SERVICES
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.cases import cases
 from tests.web import rest
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 from tests.web.scheduling.filed import FILED, exported, opened, outcome
 from tests.web.scheduling.lived import cycles, live, replayed
 from tests.web.scheduling.test_replaying import EXTENDER, Moody
@@ -210,8 +210,7 @@ def test_answers_of_extenders_have_other_names(cluster: Cluster, monkeypatch: py
     content = scheduler_config(extenders=[EXTENDER, judge]).encode()
     cluster_services.scheduler_config_set(cluster_id=cluster.pk, content=content, actor="ulrike")
     put(cluster, *(make_node(f"oven{i}").capacity(cpu="8", pods="20") for i in range(6)))
-    put(cluster, *(make_pod(f"loaf{i}").req(cpu="1") for i in range(30)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"loaf{i}").req(cpu="1") for i in range(30)))
     monkeypatch.setattr(extender_http, "connect", None)
     names = {
         "ulrike",
@@ -274,8 +273,7 @@ def test_route_gives_the_file_without_names(cluster: Cluster, monkeypatch: pytes
     put(cluster, make_node("oven").capacity(cpu="2"))
     pods = [make_pod(f"loaf{number}").req(cpu="1").manifest() for number in range(3)]
     pods[0]["spec"]["containers"][0]["env"] = [{"name": "PIN", "value": "48392017"}]
-    put(cluster, *pods)
-    settle(lead(cluster))
+    scheduled(cluster, *pods)
     client, url = rest.logged_in(), f"/api/clusters/{cluster.pk}/history/export?anonymise=true"
     answer = client.get(url)
     assert answer.status_code == 200 and "lived" not in answer.headers["Content-Disposition"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
@@ -18,14 +17,14 @@ from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.query import LISTS
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.past import asking, walking
+from kschedweb.scheduling.past import walking
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.runner.host import EngineHost
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import put
+from tests.web.scheduling.conftest import all_places, put
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -179,9 +178,7 @@ def test_time_is_that_of_the_clusters_clock(cluster: Cluster) -> None:
 
 def test_only_so_many_moments_are_read_at_a_time(seen: Seen) -> None:
     client, at = seen.client, "0s ago"
-    with ExitStack() as others:
-        for _ in range(asking.MOST_OPEN):
-            others.enter_context(asking.OPENING.one(0))
+    with all_places():
         status, told = refused(client, seen.cluster, at)
         assert (status, told["code"]) == (429, "too_many")
         assert client.get(f"/api/clusters/{seen.cluster.pk}/pending").status_code == 200

@@ -19,7 +19,7 @@ from scheduler_core.explain.cached import Cached, Stage, looked_in
 from tests.builders import make_node, make_pod
 from tests.web import rest
 from tests.web.scheduling import lived as living
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -58,9 +58,7 @@ def looked(committed: None, request: pytest.FixtureRequest) -> Iterator[Looked]:
 
 
 def shown(cluster: Cluster, query: str = "") -> Any:
-    answer = rest.logged_in().get(f"/api/clusters/{cluster.pk}/cache?{query}")
-    assert answer.status_code == 200, answer.content
-    return answer.json()
+    return rest.get(cluster, f"cache?{query}")
 
 
 def test_cache_of_a_moment_is_that_of_the_engine_then(looked: Looked) -> None:
@@ -118,8 +116,7 @@ def test_cache_as_it_is_is_that_after_the_last_step(cluster: Cluster) -> None:
 
 
 def test_cache_that_cannot_be_made_again_says_why(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0").capacity(cpu="4"))
     Cluster.objects.filter(pk=cluster.pk).update(is_mirror=True)
     answer: Any = rest.logged_in().get(f"/api/clusters/{cluster.pk}/cache")
     assert (answer.status_code, answer.json()["code"]) == (409, "not_replayable")

@@ -16,7 +16,7 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from tests.builders import make_node, make_pod
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import scheduled
 from tests.web.scheduling.lived import cut_at, cycles, live, replayed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
@@ -48,8 +48,7 @@ def test_record_is_proven_a_little_at_a_time(cluster: Cluster, monkeypatch: pyte
 
 
 def test_difference_is_kept_and_told(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
     client = logged_in()
     assert client.get(f"/api/clusters/{cluster.pk}").json()["history"] is None
     proving.prove()
@@ -68,8 +67,7 @@ def test_difference_is_kept_and_told(cluster: Cluster) -> None:
 
 
 def test_cycles_that_are_passed_over_are_not_left(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
     SchedulerConfigVersion.objects.update_or_create(cluster=cluster, version=1, defaults={"replayable": False})
     proving.prove()
     client = logged_in()
@@ -112,8 +110,7 @@ def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
 ) -> None:
     other = Cluster.objects.create(name="other", seed=1)
     for each in (cluster, other):
-        put(each, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
-        settle(lead(each))
+        scheduled(each, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
     begun = proving._begun
 
     def begin(of: Cluster, *given: Any) -> Any:

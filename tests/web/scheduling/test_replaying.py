@@ -33,7 +33,7 @@ from scheduler_core.queue.scheduling_queue import LEFTOVER_FLUSH_INTERVAL_US
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
 from tests.web.rest import logged_in
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import lead, put, scheduled, settle
 from tests.web.scheduling.lived import cut_at, live, replayed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
@@ -59,8 +59,7 @@ def repacked(matrix: bytes) -> bytes:
 def test_changed_record_is_named(cluster: Cluster) -> None:
     """What decides nothing (how long it took) is no difference."""
     put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(5)))
-    put(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(12)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(12)))
     row = Attempt.objects.filter(cluster=cluster, result="scheduled").order_by("seq")[4]
     entry = EngineLog.objects.get(cluster=cluster, seq=row.seq)
     step = EngineStep.objects.get(cluster=cluster, run=row.run, step=row.step)
@@ -101,8 +100,7 @@ def test_changed_record_is_named(cluster: Cluster) -> None:
 
 
 def test_changed_object_is_found_where_it_first_counts(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4", pods="20"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, make_node("n0").capacity(cpu="4", pods="20"))
     put(cluster, make_pod("p").req(cpu="1"))
     settle(host)
     with connection.cursor() as cursor:
@@ -117,8 +115,7 @@ def test_changed_object_is_found_where_it_first_counts(cluster: Cluster) -> None
 
 
 def test_entry_that_is_gone_or_added_is_named(cluster: Cluster) -> None:
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
-    settle(lead(cluster))
+    scheduled(cluster, make_node("n0").capacity(cpu="4"), make_pod("p").req(cpu="1"))
     EngineLog.objects.filter(cluster=cluster, kind="cache").order_by("seq")[:1].get().delete()
     found = replayed(cluster).difference
     assert found is not None and found.field == "entries of the engine log"
@@ -163,8 +160,7 @@ def test_extenders_answer_from_the_record(cluster: Cluster, monkeypatch: pytest.
     content = scheduler_config(extenders=[EXTENDER]).encode()
     scheduler_config_set(cluster_id=cluster.pk, content=content, actor="test")
     put(cluster, *(make_node(f"n{i}").capacity(cpu="8", pods="20") for i in range(6)))
-    put(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(30)))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(30)))
     asked = [
         exchange
         for row in Attempt.objects.filter(cluster=cluster)
@@ -194,8 +190,7 @@ def test_mirror_has_nothing_to_replay(cluster: Cluster) -> None:
 def test_amounts_are_compared_where_they_are_kept(cluster: Cluster) -> None:
     """Attempts of earlier releases have none, which is no difference."""
     put(cluster, make_node("n1").capacity(cpu="4", pods="20"))
-    put(cluster, make_pod("large").req(cpu="8"))
-    settle(lead(cluster))
+    scheduled(cluster, make_pod("large").req(cpu="8"))
     row = Attempt.objects.get(cluster=cluster, result="unschedulable")
     assert row.amounts and replayed(cluster).difference is None
     Attempt.objects.filter(pk=row.pk).update(amounts=[[[0, "cpu", 1, 7_000, 4_000, "n1"]]])
@@ -207,8 +202,7 @@ def test_amounts_are_compared_where_they_are_kept(cluster: Cluster) -> None:
 
 def test_steps_without_entries_after_the_cut_stay(cluster: Cluster) -> None:
     """They stand where the checkpoint does in the engine's log, and are made again from it like others."""
-    put(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
-    host = settle(lead(cluster))
+    host = scheduled(cluster, make_node("n0").capacity(cpu="4"), make_pod("a").req(cpu="1"))
     checkpoints.checkpoint_want(cluster_id=cluster.pk)
     host.step()
     row = Checkpoint.objects.get(cluster=cluster)
@@ -252,7 +246,7 @@ def test_attempts_that_got_devices_are_identical(cluster: Cluster) -> None:
     pods = [make_pod(name).req(cpu="1").manifest() for name in ("gets", "wants")]
     for pod in pods:
         pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": pod["metadata"]["name"]}]
-    put(
+    scheduled(
         cluster,
         make_node("n1").capacity(cpu="4", pods="20"),
         make_manifest("DeviceClass", "gpu", spec={}),
@@ -263,7 +257,6 @@ def test_attempts_that_got_devices_are_identical(cluster: Cluster) -> None:
         ),
         *pods,
     )
-    settle(lead(cluster))
     got, wanted = Attempt.objects.filter(cluster=cluster).order_by("name")
     assert got.devices["allocated"] and wanted.devices["tallies"]
     assert replayed(cluster).difference is None

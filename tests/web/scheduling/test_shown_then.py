@@ -99,9 +99,7 @@ class Watched(living.Lived):
         self.shown[f"{self.page.cursor.rv}.{self.page.cursor.seq}"] = self.page.shown()
 
     def snapshot(self, query: str = "") -> Any:
-        answer = rest.logged_in().get(f"/api/clusters/{self.cluster.pk}/snapshot{query}")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
+        return rest.get(self.cluster, f"snapshot{query}")
 
 
 @pytest.fixture(scope="module")

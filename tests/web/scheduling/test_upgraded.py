@@ -16,7 +16,7 @@ from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from tests.builders import make_pod
 from tests.web import rest
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import scheduled
 from tests.web.scheduling.filed import exported
 from tests.web.scheduling.lived import Lived, asked, cycles, live, replayed
 from tests.web.scheduling.test_anonymised import anonymised
@@ -65,8 +65,7 @@ def test_history_of_an_earlier_release_answers_or_says_what_is_not_known(upgrade
 
     # The next engine is known again.
     before = replay.unproven
-    put(cluster, *(make_pod(f"after{number}").req(cpu="100m") for number in range(5)))
-    settle(lead(cluster))
+    scheduled(cluster, *(make_pod(f"after{number}").req(cpu="100m") for number in range(5)))
     replay = replayed(cluster)
     assert (replay.difference, replay.unproven) == (None, before)
     told = client.get(f"/api/clusters/{cluster.pk}/pods/default/after0/attempts").json()
