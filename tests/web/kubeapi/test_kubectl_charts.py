@@ -16,7 +16,7 @@ import yaml
 
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
 from tests.waiting import HANG_SECONDS, eventually
-from tests.web.kubeapi.conftest import Served, acting_controllers, repeated, simulated
+from tests.web.kubeapi.conftest import repeated
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl, needs_newer
 from tests.web.scheduling.conftest import lead, settle
 
@@ -108,10 +108,10 @@ DEFAULT = ("ingress", "certificates", "monitoring")
 
 
 @pytest.fixture(scope="module")
-def host(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Kubectl]]:
+def host(simulated: tuple[Cluster, Kubectl]) -> Iterator[tuple[Cluster, Kubectl]]:
     """A cluster of three nodes in as many zones, where controllers and a scheduler act, and kubectl for it."""
     needs_newer()
-    cluster, kubectl = simulated(served, tmp_path_factory.mktemp("charts"), "charts")
+    cluster, kubectl = simulated
     engine = lead(cluster)
     room = {"cpu": "16", "memory": "64Gi", "pods": "110", "hugepages-2Mi": "1Gi", "ephemeral-storage": "99Gi"}
     nodes: list[Manifest] = []
@@ -130,7 +130,7 @@ def host(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         "provisioner": "host.otters.example",
     }
     written(kubectl, "cluster.yaml", [*nodes, default])
-    with acting_controllers(cluster.pk), repeated(lambda: settle(engine)):
+    with repeated(lambda: settle(engine)):
         kubectl("apply", "-f", "cluster.yaml")
         made = {given for name in ("default", *SYSTEM_NAMESPACES) for given in given_to(name)}
         eventually(lambda: made <= there(cluster), lambda: made - there(cluster))
