@@ -14,6 +14,7 @@ from kschedweb.lifecycle import runner as lifecycle
 from kschedweb.lifecycle.tasks import tick
 from kschedweb.scheduling import checkpoints, retention, tasks
 from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.scheduling.past import proving
 from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.slices import Worker
 from kschedweb.scheduling.runner.sweep import sweep
@@ -98,6 +99,13 @@ def pruning(stage: Stage) -> Callable[[], object]:
     return tasks.prune
 
 
+def proving_history(stage: Stage) -> Callable[[], object]:
+    stage.put(NODE, pod("a"), BIG)
+    lead(stage.cluster).step()
+    proving.forget()
+    return lambda: bool(proving.prove(cluster_id=stage.pk))
+
+
 def first_tick(stage: Stage) -> Callable[[], object]:
     stage.monkeypatch.setattr(lifecycle, "_hosts", {})
     cluster_services.lifecycle_mode_set(cluster_id=stage.pk, lifecycle_mode="simulate", actor="t")
@@ -135,6 +143,7 @@ WORKERS = [
     Reader("eviction worker", evicting),
     Reader("sweep", sweeping),
     Reader("retention", pruning),
+    Reader("proof of the history", proving_history),
     Reader("controllers that begin", first_tick),
     Reader("controllers that go on, with a clock that goes by steps", next_tick),
     Reader("import", importing),
