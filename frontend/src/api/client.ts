@@ -1,7 +1,6 @@
 /**
- * The only place that speaks HTTP with the service; its types come from the OpenAPI document. A refusal is an ApiError
- * with the service's stable code; a service that does not answer is one with the code "unreachable".
- * Longer than 400 lines because it is the list of all requests.
+ * All requests to the service: nothing outside this folder speaks HTTP with it. Their types come from the OpenAPI document;
+ * what goes wrong is thrown as an ApiError (answers.ts).
  */
 import createClient from "openapi-fetch";
 import type {
@@ -38,15 +37,18 @@ import type {
 } from "../contract/api.gen";
 import { t } from "../i18n/index.svelte";
 import { snapshotOf } from "../live/columns";
+import { answerOf, done, unreachable } from "./answers";
+import { csrfToken } from "./csrf";
 import { ApiError } from "./errors";
+import { all, pageAt } from "./pages";
 import { inTurn, isPast, ofMoment } from "./past";
+import { upload } from "./upload";
 
 export { ApiError, apiError } from "./errors";
 
 export type ListName = paths["/api/clusters/{cluster_id}/lists/{what}"]["get"]["parameters"]["path"]["what"];
 
 const ATTEMPTS = 100;
-const CSRF_COOKIE = "ksched_csrf";
 
 const client = createClient<paths>({
   baseUrl: location.origin,
@@ -323,63 +325,9 @@ function importFiles(
   );
 }
 
-/** Sends a request by XMLHttpRequest: fetch tells nothing of how much of a body has been sent. */
-function upload(request: Request, form: FormData, progress: (share: number) => void): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const sent = new XMLHttpRequest();
-    sent.open(request.method, request.url);
-    sent.setRequestHeader("X-CSRFToken", csrfToken());
-    sent.setRequestHeader("Accept", "application/json");
-    sent.upload.addEventListener("progress", (event) => {
-      if (event.lengthComputable) progress(event.loaded / event.total);
-    });
-    sent.addEventListener("load", () => resolve(new Response(sent.responseText, { status: sent.status })));
-    sent.addEventListener("error", () => reject(unreachable()));
-    sent.send(form);
-  });
-}
-
 async function logout(): Promise<void> {
   await fetch("/logout", { method: "POST", headers: { "X-CSRFToken": csrfToken() } }).catch(() => undefined);
   location.assign("/login");
-}
-
-/** The answer of an operation; a refusal is thrown. */
-async function answerOf<Answer>(
-  asked: Promise<{ data?: Answer; error?: unknown; response: Response }>,
-): Promise<NonNullable<Answer>> {
-  const { data, error, response } = await asked;
-  if (data === undefined || data === null) throw refusal(response.status, error);
-  return data;
-}
-
-/** For what is answered without a body. */
-async function done(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
-  const { error, response } = await asked;
-  if (!response.ok) throw refusal(response.status, error);
-}
-
-/** All of a list, following its pages. */
-async function all<Row>(
-  read: (page: PageQuery) => Promise<{ readonly results: readonly Row[]; readonly next: string | null }>,
-): Promise<readonly Row[]> {
-  const found: Row[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof read>> = await read(pageAt(cursor));
-    found.push(...page.results);
-    cursor = cursorOf(page.next);
-  } while (cursor !== null);
-  return found;
-}
-
-/** The cursor in the address of another page, whatever name the service gives its host. */
-export function cursorOf(address: string | null): string | null {
-  return address === null ? null : new URL(address, location.href).searchParams.get("cursor");
-}
-
-function pageAt(cursor: string | null): PageQuery {
-  return cursor === null ? {} : { cursor };
 }
 
 function at<Path>(path: Path): { params: { path: Path } } {
@@ -391,31 +339,8 @@ function podAt(id: number, key: string): { cluster_id: number; namespace: string
   return { cluster_id: id, namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-function refusal(status: number, body: unknown): ApiError {
-  const said = isRecord(body) ? body : {};
-  const code = typeof said.code === "string" ? said.code : `http_${status}`;
-  const message = typeof said.message === "string" ? said.message : typeof said.detail === "string" ? said.detail : "";
-  return new ApiError(code, message || `HTTP ${status}`, isRecord(said.extra) ? said.extra : {}, status);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
-function unreachable(): ApiError {
-  return new ApiError("unreachable", "The service does not answer.");
-}
-
 /** Query parameters as text; what is empty, null or undefined is left out. */
 function search(query: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   return String(new URLSearchParams(given.map(([name, value]) => [name, String(value)])));
-}
-
-function csrfToken(): string {
-  for (const part of document.cookie.split(";")) {
-    const [name, value] = part.trim().split("=");
-    if (name === CSRF_COOKIE) return decodeURIComponent(value ?? "");
-  }
-  return "";
 }

@@ -2,7 +2,8 @@
  * The rows of one list, page by page. While only the first page is there it is asked again every few seconds; once more is
  * read, or the past is, nothing moves under the reader, who can ask again.
  */
-import { type ApiError, api, apiError, cursorOf, type ListName } from "../api/client";
+import { type ApiError, api, apiError, type ListName } from "../api/client";
+import { cursorOf } from "../api/pages";
 import type { Listed, ListFilter } from "../contract/api.gen";
 
 export type Row = Listed["results"][number];

@@ -1,24 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { HistoryEntry } from "../contract/api.gen";
+import { ENTRY } from "../views/__fixtures__/attempts";
 import { historyDetails, historyOf, historyText, historyTone } from "./history";
 
-const entry = (more: Partial<HistoryEntry>): HistoryEntry => ({
-  kind: "queue",
-  what: "active",
-  at: "2026-11-21T08:00:00Z",
-  seq: 1,
-  rv: 1,
-  event: "",
-  hint: "",
-  plugins: [],
-  attempts: null,
-  until: null,
-  node: "",
-  message: "",
-  attempt_seq: null,
-  early: false,
-  ...more,
-});
+const entry = (more: Partial<HistoryEntry>): HistoryEntry => ({ ...ENTRY, kind: "queue", what: "active", ...more });
 
 const texts = (one: HistoryEntry) => historyDetails(one).map(({ text }) => text);
 

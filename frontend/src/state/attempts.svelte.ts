@@ -1,5 +1,6 @@
 /** The attempts at one pod, newest first: the newest page is asked for again and again, older ones when wanted. */
-import { type ApiError, api, apiError, cursorOf } from "../api/client";
+import { type ApiError, api, apiError } from "../api/client";
+import { cursorOf } from "../api/pages";
 import type { Attempt, AttemptPage } from "../contract/api.gen";
 import { asker } from "../lib/ask";
 
