@@ -120,8 +120,8 @@ class Stages:
 
 
 def is_beginning(one: str, other: str) -> bool:
-    """Whether one of them goes on where the other ends."""
-    return one.startswith(other) or other.startswith(one)
+    """Whether one of them goes on where the other ends, be it within its last frame."""
+    return one.startswith(other.removesuffix("]}")) or other.startswith(one.removesuffix("]}"))
 
 
 _REFUSED = re.compile('"(Not Found|Gone|Unprocessable Entity): /')  # Django's own lines for answers 404, 410 and 422
@@ -132,7 +132,10 @@ _VARYING = (
     (r"\d{9,}", "N"),
     (r"\d+\.\d+", "F"),
     (r'"(duration_us|\w+_us|id)":\d+', "D"),
-    (r'"rv":\d+', "V"),  # a new name is an entry of the log
+    # A new name is an entry of the log.
+    (r'"rv":\d+', "V"),
+    (r'"(from|to)":\[\d+,', "V"),
+    (r'"continue":"[^"]+"', "V"),
     (r'"oldest_at":("T"|null)', "O"),
     (r'"duration_us":\{"values":[^\]]*\]', "D"),
     (r'(T,\d+,")?"+durations"+:\{[^}]*\}|T,\d+,"\{[^}]*\}"', "D"),

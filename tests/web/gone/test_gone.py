@@ -16,6 +16,7 @@ import pytest
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.models import Change, Cluster
 from kschedweb.common.errors import ClusterGoneError
+from kschedweb.scheduling.models import EngineState
 from kschedweb.traces.models import EngineLog, EngineStep
 from tests.web.accounts.table import CLUSTER
 from tests.web.gone import surfaces
@@ -33,9 +34,12 @@ def _rename(cluster: Cluster) -> None:
 
 
 def _cut(cluster: Cluster) -> None:
-    """As retention leaves a cluster in which nothing has happened since its last checkpoint."""
-    for log in (Change, EngineLog, EngineStep):
+    """As retention leaves a cluster whose last step made a checkpoint."""
+    for log in (EngineLog, EngineStep):
         log._base_manager.filter(cluster=cluster).delete()
+    engine = EngineState.objects.filter(pk=cluster.pk).first()
+    changes = Change.objects.filter(cluster=cluster)
+    (changes if engine is None else changes.filter(rv__lte=engine.rv_seen)).delete()
 
 
 def _delete(cluster: Cluster) -> None:
