@@ -1,5 +1,7 @@
 """Moments and replays on 1,000 nodes, of a history of 100,000 entries: `pytest tests/bench/bench_past.py -s`.
 
+Pods come 500 at a time; from 30,000 on as many end.
+
 No speed is asserted. The history is made as the service makes it, engine and bindings in this process; KSCHED_ENTRIES
 makes another length. No test of the suite: its name keeps it from being collected unless it is asked for.
 """
@@ -17,11 +19,13 @@ import pytest
 from django.db.models import Sum
 from django.db.models.functions import Length
 
+from kschedweb.cluster import clock
 from kschedweb.cluster import services as cluster_services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.services.objects import PutOptions, objects_put
+from kschedweb.cluster.services.requests import requests_carry_out
 from kschedweb.common import collector
 from kschedweb.ops import comparing
 from kschedweb.scheduling.past import anonymising, exporting, moments, planning, proving
@@ -29,6 +33,7 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.scheduling.runner import bindings
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
+from scheduler_core.apiserver.requests import Delete, ObjectKey, Propagation, Request
 from tests.builders import make_node, make_pod
 from tests.web import tcp
 from tests.web.scheduling.conftest import lead
@@ -38,6 +43,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ENTRIES = int(os.environ.get("KSCHED_ENTRIES", "100000"))
 NODES = 1_000
 PODS = 500  # that come at once
+ALIVE = 30_000  # at most: then as many of the oldest end as come
 POSITIONS = 40
 FILED = 10_000  # cycles of the file whose size is told
 
@@ -50,6 +56,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def put_objects(cluster: Cluster, manifests: Iterable[dict[str, Any]]) -> None:
     items = [Item(Place("bench"), each, str(each["apiVersion"]), str(each["kind"])) for each in manifests]
     objects_put(cluster_id=cluster.pk, items=items, options=PutOptions(), actor="bench")
+
+
+def end_pods(cluster: Cluster, numbers: Iterable[int]) -> None:
+    keys = [ObjectKey("Pod", "default", f"p{number}") for number in numbers if number >= 0]
+    ends: list[Request] = [Delete(key, 0, Propagation.BACKGROUND) for key in keys]
+    requests_carry_out(cluster_id=cluster.pk, requests=ends, actor="bench", now=clock.now_of(cluster.pk))
 
 
 def made() -> Cluster:
@@ -67,6 +79,7 @@ def made() -> Cluster:
             cluster,
             [make_pod(f"p{each}").req(cpu=f"{100 + each % 7 * 50}m", memory="256Mi").manifest() for each in batch],
         )
+        end_pods(cluster, range(number - ALIVE, number + PODS - ALIVE))
         number += PODS
         while True:
             outcome = host.step()
