@@ -93,6 +93,10 @@ class Kubectl:
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
+    def forget_kinds(self) -> None:
+        """Let it ask anew which kinds are served: it keeps the answer for hours, with kinds that are gone since."""
+        shutil.rmtree(self.folder / ".kube" / "cache", ignore_errors=True)
+
     def write(self, name: str, *manifests: Mapping[str, Any]) -> None:
         """A file for it to read."""
         (self.folder / name).write_text(yaml.safe_dump_all(manifests))
