@@ -104,7 +104,7 @@ CHARTS = (
         frozenset({"PersistentVolume"}),
     ),
 )  # fmt: skip
-DEFAULT = ("ingress", "certificates", "monitoring")
+DEFAULT = "ingress"  # the others take --long
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def host(simulated: tuple[Cluster, Kubectl]) -> Iterator[tuple[Cluster, Kubectl]
 @pytest.mark.parametrize(
     "chart",
     [
-        pytest.param(each, id=each.name, marks=() if each.name in DEFAULT else pytest.mark.slow)
+        pytest.param(each, id=each.name, marks=() if each.name == DEFAULT else pytest.mark.slow)
         for each in CHARTS
     ],
 )  # fmt: skip
