@@ -194,7 +194,7 @@ def install(kubectl: Kubectl, chart: Chart, objects: Sequence[Manifest]) -> None
     assert outcomes(kubectl("apply", "-f", "now.yaml").stdout) == dict.fromkeys(names, "created")
     again = outcomes(kubectl("apply", "-f", "now.yaml").stdout)
     assert {name for name, outcome in again.items() if outcome != "unchanged"} == set(chart.sent.split())
-    kubectl("diff", "-f", "now.yaml")
+    find_no_difference(kubectl, "-f", "now.yaml")
     become_ready(kubectl, chart.namespace, objects)
 
 
@@ -214,7 +214,7 @@ def own(kubectl: Kubectl, following: Sequence[Manifest], changes: int) -> None:
     names = [named(each) for each in following]
     applied = kubectl("apply", "--server-side", "--force-conflicts", "-f", "next.yaml").stdout
     assert outcomes(applied) == dict.fromkeys(names, "serverside-applied")
-    kubectl("diff", "--server-side", "-f", "next.yaml")
+    find_no_difference(kubectl, "--server-side", "-f", "next.yaml")
     clash = kubectl("apply", "--server-side", "--field-manager=other", "-f", "changing.yaml", code=1).stderr
     assert clash.count("Apply failed with") == changes
     shown = json.loads(kubectl("get", "-f", "next.yaml", "-o", "json", "--show-managed-fields").stdout)["items"]
@@ -223,6 +223,19 @@ def own(kubectl: Kubectl, following: Sequence[Manifest], changes: int) -> None:
         for each in shown
     }
     assert owners == dict.fromkeys(names, {("kubectl", "Apply"), ("kubectl-last-applied", "Apply")})
+
+
+def find_no_difference(kubectl: Kubectl, *words: str) -> None:
+    """Wait until `diff` finds none: while pods start, controllers write statuses between its two reads."""
+
+    def is_same() -> bool:
+        try:
+            kubectl("diff", *words)
+        except AssertionError:
+            return False
+        return True
+
+    eventually(is_same, lambda: kubectl("diff", *words))
 
 
 def become_ready(kubectl: Kubectl, namespace: str, objects: Sequence[Manifest]) -> None:
