@@ -90,12 +90,12 @@ def _json_patched(manifest: Mapping[str, Any], body: Any) -> dict[str, Any]:
 
 
 def _concerns_all(operation: Any) -> bool:
-    """Whether an operation moves, copies, adds or takes away the whole object: it can be replaced by another only."""
+    """Whether an operation adds or takes away the whole object: it can be replaced by another only."""
     if not isinstance(operation, Mapping) or operation.get("op") == "test":
         return False
     if operation.get("op") == "replace":
         return operation.get("path") == "" and not isinstance(operation.get("value"), Mapping | list)
-    return operation.get("path") == "" or operation.get("from") == ""
+    return operation.get("path") == ""
 
 
 def _copied(manifest: Any, operation: Any) -> Any:

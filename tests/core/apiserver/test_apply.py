@@ -262,6 +262,17 @@ def test_what_cannot_be_applied_is_refused_in_the_servers_words(
 
 
 @cases(
+    "body, message",
+    ("a list", ["x"], "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array"
+     " into Go value of type map[string]interface {}"),
+    ("nothing", None, "invalid object type: /, Kind="),
+)  # fmt: skip
+def test_body_that_is_no_object_cannot_be_applied(clients: Asking, body: Any, message: str) -> None:
+    reply = clients.apply(f"{PODS}/p", body, "me")
+    assert (reply.code, reply.body["message"]) == (400, message)
+
+
+@cases(
     "patch, query, problem",
     ("nobody", PatchType.APPLY, {}, "fieldManager: Required value: is required for apply patch"),
     ("force", PatchType.MERGE, {"force": "true"}, "force: Forbidden: may not be specified for non-apply patch"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler_core.api.schema import type_of
-from scheduler_core.apiserver.patches import MOST_OPERATIONS, patched
+from scheduler_core.apiserver.patches import MOST_COPIED_BYTES, MOST_OPERATIONS, patched
 from scheduler_core.apiserver.requests import PatchType
 from scheduler_core.apiserver.strategic import PatchError, misfit
 from tests.cases import cases
@@ -149,16 +149,23 @@ def operation(op: str, path: str, **members: Any) -> Body:
     return {"op": op, "path": path, **members}
 
 
+def nested(levels: int) -> Body:
+    return {"a": nested(levels - 1)} if levels else {}
+
+
 INTO_ITSELF = operation("copy", "/a/a", **{"from": "/a"})
 DOUBLED = operation("copy", "/l/-", **{"from": "/l"})
 DEEP = [operation("add", "/a" * level, value={}) for level in range(2, 300)]
 HOLDS = operation("test", "/kind", value="Pod")
+LARGE = operation("add", "/x", value="x" * (MOST_COPIED_BYTES // 3))
+SMALL = {"apiVersion": "v1", "kind": "Pod"}
 
 
 @cases(
     "body, code, message",
     ("as many as may be, and one", [HOLDS] * (MOST_OPERATIONS + 1), 413,
      "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"),
+    ("copies of which each would do", [LARGE, *[operation("copy", "/y", **{"from": "/x"})] * 3], 422, "rejected our"),
     ("a list that doubles", [DOUBLED] * 22, 422, "rejected our request"),
     ("the whole object copied", [operation("copy", "/b", **{"from": ""})], 422, "rejected our request"),
     ("the whole object taken away", [operation("add", "", value={})], 422, "rejected our request"),
@@ -167,16 +174,30 @@ HOLDS = operation("test", "/kind", value="Pod")
      r'Invalid value: "\[\\"x\\"\]": couldn\'t get version/kind; json parse error: json: cannot unmarshal array into'),
     ("one level deeper each time", [INTO_ITSELF] * 1_500, 400, "exceeded max depth"),
     ("a level more by each path", DEEP, 400, "exceeded max depth"),
+    ("what is deep put where it is deep", [*DEEP[:100], operation("add", "/a" * 102, value=nested(150))], 400,
+     "exceeded max depth"),
     ("nothing there to copy", [operation("copy", "/b", **{"from": "/x/y"})], 422, "rejected our request"),
 )  # fmt: skip
 def test_operations_that_would_make_too_much_are_refused(body: list[Body], code: int, message: str) -> None:
     with pytest.raises(PatchError, match=message) as refused:
-        patched({"apiVersion": "v1", "kind": "Pod", "a": {}, "l": ["x"]}, body, PatchType.JSON)
-    assert refused.value.code == code
+        patched({**SMALL, "a": {}, "l": ["x"]}, body, PatchType.JSON)
+    reason = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid"}[code]
+    assert (refused.value.code, refused.value.reason) == (code, reason)
+
+
+@cases(
+    "body, want",
+    ("as many as may be", [HOLDS] * MOST_OPERATIONS, SMALL),
+    ("the whole object compared", [operation("test", "", value=SMALL)], SMALL),
+    ("another object in its place", [operation("replace", "", value={"kind": "Node"})], {"kind": "Node"}),
+    ("a source of which nothing is taken", [operation("add", "/a", value=1, **{"from": ""})], {**SMALL, "a": 1}),
+)
+def test_operations_that_may_be_are_carried_out(body: list[Body], want: Body) -> None:
+    assert patched(SMALL, body, PatchType.JSON) == want
 
 
 def test_operations_change_what_those_before_them_have_made() -> None:
-    pod = {"apiVersion": "v1", "kind": "Pod"}
+    pod = dict(SMALL)
     body = [operation("add", "/a", value={}), operation("replace", "/a/b", value=1), HOLDS]
     assert patched(pod, body, PatchType.JSON) == {**pod, "a": {"b": 1}}
-    assert pod == {"apiVersion": "v1", "kind": "Pod"} and body[0]["value"] == {}
+    assert pod == SMALL and body[0]["value"] == {}

@@ -75,6 +75,28 @@ def test_ports_of_one_number_share_the_node_port_that_a_new_service_gets(clients
     web, tls, quic = node_ports(clients, "POST", "a", WEB, TLS, QUIC)
     assert tls == quic != web
     assert node_ports(clients, "POST", "b", TLS, {**QUIC, "nodePort": 30005}) == [30005, 30005]
+    node_ports(clients, "POST", "c", WEB)
+    assert len({*node_ports(clients, "PUT", "c", WEB, TLS, QUIC)}) == 3
+
+
+def test_ports_of_a_service_that_changes_share_the_node_port_that_is_asked_for(clients: Asking) -> None:
+    node_ports(clients, "POST", "a", WEB)
+    asked = {**WEB, "nodePort": 30006}, {**QUIC, "nodePort": 30006}
+    assert node_ports(clients, "PUT", "a", *asked) == [30006, 30006]
+
+
+def test_node_port_is_of_the_range(clients: Asking) -> None:
+    told = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+    wanted = f"ports[0].nodePort: Invalid value: 29999: {told}"
+    assert node_ports(clients, "POST", "a", {**WEB, "nodePort": 29999}) == wanted
+
+
+def test_node_port_that_is_asked_for_is_looked_at_where_none_are_given(clients: Asking) -> None:
+    spec = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "ports": [{**WEB, "nodePort": 30005}]}
+    codes = [
+        clients.ask("POST", SERVICES, {"metadata": {"name": name}, "spec": spec}).code for name in ("first", "second")
+    ]
+    assert codes == [201, 422]
 
 
 def test_a_node_port_is_one_whatever_the_protocol(clients: Asking) -> None:

@@ -1,6 +1,7 @@
 """Frames: dense, in order, few, complete after every kind of trouble, and made once for all who watch."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -158,10 +159,33 @@ async def test_listener_is_told_once_to_end_when_its_watcher_is_cancelled_twice(
             watcher.cancel()
         watcher.cancel()
         await asyncio.sleep(0.05)
+        is_early = watcher.done()
         may_end.set()
         await asyncio.wait([watcher])
-    assert watcher.cancelled()
+    assert watcher.cancelled() and not is_early
     assert told == 1
+
+
+async def test_who_is_cancelled_while_ending_a_task_goes_when_it_has_gone() -> None:
+    begun, told, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await may_end.wait()
+        told.set()
+        await may_end.wait()
+
+    async with asyncio.timeout(HANG_SECONDS):
+        working = asyncio.create_task(work())
+        await begun.wait()
+        ending = asyncio.create_task(feeds.end_task(working))
+        await told.wait()
+        ending.cancel()
+        may_end.set()
+        await asyncio.wait([ending])
+    assert ending.cancelled()
+    assert working.done() and not working.cancelled()
 
 
 async def test_resume_sends_only_what_was_missed_when_the_cursor_is_near(browse: Browse, change: Any) -> None:

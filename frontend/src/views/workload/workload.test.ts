@@ -57,16 +57,18 @@ const DETAIL: WorkloadDetail = {
   in_vain: [],
 };
 const live = { cluster: CLUSTER, pods: new Map(), nodes: new Map(), events: [], workloads: 0 } as unknown as State;
+let answer = DETAIL;
 let missing = false;
 
 beforeEach(() => {
+  answer = DETAIL;
   missing = false;
   location.hash = "";
   vi.stubGlobal("fetch", async ({ url }: Request) => {
     if (url.includes("object-events")) return answered({ events: [] });
     if (url.endsWith("/workloads"))
       return answered({ workloads: [WEB, { ...WEB, kind: "Job", name: "bake" }], total: 2 });
-    return missing ? refused("not_found", "not found", 404) : answered(DETAIL);
+    return missing ? refused("not_found", "not found", 404) : answered(answer);
   });
 });
 
@@ -93,6 +95,12 @@ it("says how far a workload is, why it does not go on, and what its pods wait fo
   expect(text).toContain("1 pod is ready and not yet available: that takes 8 s");
   expect(hrefs()).toContain("#/clusters/1/workloads/ReplicaSet/web/storefront-1");
   expect(hrefs()).toContain("#/clusters/1/pods/web/storefront-1-a");
+});
+
+it("says of one with pods that are not available that nothing is left to update", async () => {
+  answer = { ...DETAIL, workload: { ...WEB, state: "unavailable", said: "", current: 3, updated: 3 } };
+  show(WorkloadPanel, { live, kind: "Deployment", key: "web/waiting" });
+  expect(await settled()).toContain("All its pods are of its current template, and some of them are not available.");
 });
 
 it("says that a workload is not there", async () => {
