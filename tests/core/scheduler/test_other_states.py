@@ -183,6 +183,18 @@ def test_what_could_not_be_tried_is_uncertain(monkeypatch: Any) -> None:
     assert (found.outcome, found.cause, found.behind) == ("uncertain", "state", ())
 
 
+def test_what_changes_too_much_to_be_kept_is_uncertain(monkeypatch: Any) -> None:
+    monkeypatch.setattr(recent, "MOST_CHANGES", 3)
+    cluster = start(observer=Observer())
+    waiting = make_pod().build()
+    cluster.put(make_node("n1").capacity(cpu="1").build(), make_node("n2").build(), waiting)
+    cluster.step(make_node("n2").taint("late").build(), budget=NO_CYCLES, after=5 * SECOND)
+    # So many that the taint is not kept, and none of them bears on the decision.
+    cluster.put(*[make("Service", f"s{index}", namespace="elsewhere") for index in range(4)])
+    found = cluster.compare(waiting.on_node("n2"), after=SECOND // 2)
+    assert (found.outcome, found.cause, found.tries) == ("uncertain", "state", 0)
+
+
 def test_work_is_bounded_by_the_clusters_time() -> None:
     kept = recent.Recent(looks=1_000)
     assert kept.spend(900, 0) and not kept.spend(900, 0)
