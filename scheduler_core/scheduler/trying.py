@@ -138,7 +138,7 @@ class _Trial:
             if unknown:
                 yield Behind(kind, len(unknown), at - unknown[0].at)
             elif ahead:
-                yield Behind(kind, len(ahead), at - ahead[-1].at)
+                yield Behind(kind, -len(ahead), at - ahead[-1].at)
 
     def _judge(self, position: Position) -> Verdict | None:
         told = self._told(position)

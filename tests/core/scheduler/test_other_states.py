@@ -163,7 +163,17 @@ def test_what_comes_shortly_after_a_binding_may_have_been_known() -> None:
     assert cluster.scheduler.next_timer(cluster.now) == cluster.now + SECOND // 10 - SECOND // 50
     (found,) = cluster.step(budget=NO_CYCLES, after=SECOND // 10).comparisons
     assert (found.outcome, found.node_name, found.own_node_name) == ("earlier", "n2", "n1")
-    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", 1, -20_000)]
+    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", -1, -20_000)]
+
+
+def test_what_comes_in_the_same_step_after_a_binding_is_ahead_of_it() -> None:
+    cluster = start(observer=Observer())
+    first, second = make_pod("a").req(cpu="3").build(), make_pod("b").req(cpu="3").build()
+    cluster.put(make_node("n1").capacity(cpu="8").build(), make_node("n2").capacity(cpu="7").build(), first, second)
+    cluster.step(second.on_node("n2"), first.on_node("n1"), budget=NO_CYCLES, after=5 * SECOND)
+    (found,) = cluster.step(budget=NO_CYCLES, after=SECOND // 10).comparisons
+    assert found.outcome == "earlier"
+    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", -1, 0)]
 
 
 def test_tries_leave_no_trace() -> None:
