@@ -129,6 +129,16 @@ def test_what_is_older_than_two_seconds_is_known_to_everybody() -> None:
     assert (found.outcome, found.cause, found.tries) == ("differed", "configuration", 0)
 
 
+def test_what_one_decision_may_not_have_known_another_one_shortly_after_knows() -> None:
+    cluster = start(observer=Observer())
+    waiting = [make_pod(name).build() for name in "ab"]
+    cluster.put(make_node("n1").capacity(cpu="1").build(), make_node("n2").build(), *waiting)
+    cluster.step(make_node("n2").taint("late").build(), budget=NO_CYCLES, after=5 * SECOND)
+    cluster.step(waiting[0].on_node("n1"), budget=NO_CYCLES, after=2 * SECOND - SECOND // 20)
+    found = cluster.compare(waiting[1].on_node("n2"), after=SECOND // 20)
+    assert found.outcome == "differed"
+
+
 @cases(
     "first, outcome",
     ("nothing was decided before", None, "earlier"),
