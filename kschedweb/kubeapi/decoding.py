@@ -20,9 +20,8 @@ from kschedweb.kubeapi.protobuf import read_object
 from kschedweb.kubeapi.wire import ProtobufError
 from scheduler_core.apiserver.answers import Status, bad_request
 from scheduler_core.apiserver.bodies import Body, read_json, unreadable
-from scheduler_core.apiserver.go_json import MOST_DEPTH, problem_of
+from scheduler_core.apiserver.go_json import MOST_DEPTH, TOO_DEEP, problem_of
 from scheduler_core.apiserver.requests import PatchType
-from scheduler_core.apiserver.typemeta import go_kind
 
 _SURELY_FLAT: Final = 200  # braces of a body that cannot be too deep
 _VALUES: Final = 200_000  # that a YAML body may have, aliases expanded
@@ -94,11 +93,6 @@ def _applied(content: bytes) -> Body:
     value, repeated, problem = _yaml(content)
     if problem:
         raise RefusedError(bad_request(f"error decoding YAML: error converting YAML to JSON: {problem}").status)
-    if value is not None and not isinstance(value, dict):
-        detail = f"json: cannot unmarshal {go_kind(value)} into Go value of type map[string]interface {{}}"
-        raise RefusedError(
-            bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {detail}").status
-        )
     return Body(value, repeated)
 
 
@@ -130,7 +124,7 @@ def _json(text: str, content: bytes) -> Body:
     try:
         return msgspec.structs.replace(read_json(text), content=content)
     except (ValueError, RecursionError):
-        raise RefusedError(bad_request("exceeded max depth").status) from None
+        raise RefusedError(bad_request(TOO_DEEP).status) from None
 
 
 def _yaml(content: bytes) -> tuple[Any, tuple[str, ...], str]:

@@ -9,7 +9,7 @@ from kschedweb.cluster.store import PostgresStore
 from kschedweb.kubeapi import past
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.exchange import RefusedError, Request
-from scheduler_core.api.custom import DEFINITION
+from scheduler_core.api.custom import BUILT_IN_GROUPS, DEFINITION
 from scheduler_core.apiserver.custom.definitions import Definition, Definitions
 from scheduler_core.apiserver.custom.routes import custom_route, may_be_custom
 from scheduler_core.apiserver.routes import Route, route
@@ -23,9 +23,12 @@ def may_be_object(path: str) -> bool:
 
 
 def may_tell_of_kinds(path: str) -> bool:
-    """Whether the path is one that tells which kinds there are."""
+    """Whether the path is one that tells which kinds the cluster defines."""
     parts = path.strip("/").split("/")
-    return (parts[0] == "apis" and len(parts) <= _OF_VERSION) or parts[:2] == ["openapi", "v3"]
+    if parts[:2] == ["openapi", "v3"]:
+        parts = parts[2:] or ["apis"]
+    of_groups = parts[0] == "apis" and len(parts) <= _OF_VERSION
+    return of_groups and (len(parts) == 1 or parts[1] not in BUILT_IN_GROUPS)
 
 
 def served(request: Request, who: Principal) -> Sequence[Definition]:

@@ -34,7 +34,7 @@ from scheduler_core.api.custom import DEFINITION
 from scheduler_core.apiserver import events
 from scheduler_core.apiserver.custom.definitions import is_defined_anew
 from scheduler_core.apiserver.store import Logged, key_of
-from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent
+from scheduler_core.apiserver.watch import BOOKMARK, ERROR, WatchEvent, too_old
 
 LOOK_SECONDS: Final = 1.0
 BATCH_ENTRIES: Final = 2_000
@@ -234,9 +234,9 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
 
     `now` asks the database: it is called in a thread, and for tables only, which tell ages. A watch of the past is
     told what there was, and then nothing but bookmarks. One of a kind that the cluster defines ends where the
-    definition says something else.
+    definition says something else; one that begins before such a change has to list anew.
     """
-    watch = begun.watch
+    watch, start = begun.watch, begun.watch.position
     writer = _Writer(begun)
 
     async def written(told: Sequence[WatchEvent], encoded: dict[tuple[Any, ...], bytes]) -> bytes:
@@ -261,6 +261,8 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
             ends = _defined_anew(begun, [each for each in entries if key_of(each.manifest).kind == DEFINITION])
             of_kind = [each for each in entries if key_of(each.manifest).kind == watch.selection.kind]
             told = watch.events(each for each in of_kind if each.rv < ends)
+            if ends <= begun.head:
+                told.append(too_old(start, ends))
             watch.position = max(watch.position, end)
             yield await written(told, {})
             if ends < _NEVER:
@@ -275,6 +277,8 @@ async def lines(begun: Begun, hubs: Hubs, in_thread: InThread, cluster_id: int, 
                 ends = _defined_anew(begun, batch.of_kind.get(DEFINITION, ()))
                 of_kind = batch.of_kind.get(watch.selection.kind, [])
                 told = watch.events(entry for entry in of_kind if watch.position < entry.rv < ends)
+                if ends <= begun.head:
+                    told.append(too_old(start, ends))
                 reached = max(reached, batch.to)
                 if told:
                     yield await written(told, batch.encoded)

@@ -123,11 +123,11 @@ class AgreementSummary(View):
 
 
 class Behind(View):
-    """How far a state is behind that of the binding in one kind, or ahead: `seconds` is negative then."""
+    """How far a state is behind that of the binding in one kind, or ahead: `changes` is negative then."""
 
     kind: Annotated[str, doc("Binding: pods that the other scheduler placed itself")]
-    changes: Annotated[int, doc("how many of its newest changes are not in it; ahead: how many later ones are")]
-    seconds: Annotated[float, doc("since the oldest of them; ahead: until the newest")]
+    changes: Annotated[int, doc("how many of its newest changes are not in it; negative: how many later ones are")]
+    seconds: Annotated[float, doc("from the oldest of them to the binding; ahead: from the newest, so not above 0")]
 
 
 class Comparison(View):

@@ -99,7 +99,7 @@ def counted(quota: Manifest, objects: Iterable[Manifest], counts: Mapping[str, i
     used = {name: parse(text) for name, text in (status.get("used") or {}).items() if name in hard}
     used |= {name: _ZERO for kind in counted_kinds(quota) for name in names_for(kind, hard)}
     scopes = _scopes(quota)
-    used |= {name: Quantity.of(0 if scopes else number) for name, number in (counts or {}).items()}
+    used |= {name: Quantity.of(0 if scopes else number) for name, number in (counts or {}).items() if name in hard}
     for manifest in objects:
         if all(is_in_scope(scope, manifest) for scope in scopes):
             for name, quantity in usage_of(manifest).items():

@@ -14,7 +14,7 @@ from scheduler_core.admission import quotas as rules
 from scheduler_core.api.custom import is_custom
 from scheduler_core.apiserver import answers
 from scheduler_core.apiserver.answers import Outcome, Refused
-from scheduler_core.apiserver.custom.serving import Customs
+from scheduler_core.apiserver.custom.serving import Customs, counts_custom
 from scheduler_core.apiserver.kinds import Kind
 from scheduler_core.apiserver.requests import Apply, CountQuota, Create, ObjectKey, Patch, Request, Update
 from scheduler_core.apiserver.store import ObjectChange, Operation, Store, Stored, key_of
@@ -69,7 +69,8 @@ def counted(
     there: dict[ObjectKey, Stored | None] = {key_of(one): one for one in listed}
     there |= {key: one for key, one in objects.items() if key.kind in kinds and key.namespace == namespace}
     numbers = Counter(key.kind for key, one in there.items() if one is not None)
-    counts = {name: numbers[kind] for name, kind in of_cluster.items()}
+    counts = {name: 0 for name in (quota.get("status") or {}).get("used") or {} if counts_custom(name)}  # may be gone
+    counts |= {name: numbers[kind] for name, kind in of_cluster.items()}
     new = rules.counted(
         quota, [one for key, one in there.items() if one is not None and not is_custom(key.kind)], counts
     )

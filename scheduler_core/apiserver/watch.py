@@ -89,11 +89,15 @@ def start(store: History, query: ListQuery) -> Watch | Refused:
     if version in ("", "0"):
         return watch
     if wanted < store.oldest_position():
-        status = Status(410, "Expired", f"too old resource version: {wanted} ({store.oldest_position()})")
-        watch.initial, watch.is_over = [WatchEvent(ERROR, status.manifest())], True
+        watch.initial, watch.is_over = [too_old(wanted, store.oldest_position())], True
         return watch
     watch.position = wanted
     return watch
+
+
+def too_old(wanted: int, oldest: int) -> WatchEvent:
+    """That a watch cannot begin at this version: clients list anew."""
+    return WatchEvent(ERROR, Status(410, "Expired", f"too old resource version: {wanted} ({oldest})").manifest())
 
 
 def _event(selection: Selection, entry: Logged) -> WatchEvent | None:

@@ -319,7 +319,10 @@ class CacheMove(Record, frozen=True):
 
 
 class Behind(Record, frozen=True):
-    """How far a state is behind in one kind: so many changes, the oldest so long ago; ahead: negative, the newest."""
+    """How far a state is behind in one kind: so many changes, the oldest so long ago.
+
+    Where it is ahead both are negative, and the age is that of the newest; 0 in the step of the binding.
+    """
 
     kind: str
     changes: int

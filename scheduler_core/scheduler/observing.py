@@ -69,6 +69,7 @@ def settle_decisions(engine: Engine) -> None:
     observer = engine.observer
     while observer is not None and (one := observer.watches.settles(engine.now)) is not None:
         observer.watches.rise()
+        observer.recent.forget(engine.now)  # what was kept for the decisions before it
         if one.is_told:
             learn(engine, observer, one)
         else:

@@ -47,20 +47,17 @@ LOOKS_TO_LEARN: Final = 15_000  # and of one that agrees at once, while there ar
 
 def settled(engine: Engine, observer: Observer, one: OpenDecision) -> Comparison:
     """The comparison of a decision that differs on the state of its binding, as all that can be tried has it."""
-    trial, recent, found = _Trial(engine, observer, one), observer.recent, one.found
-    if not trial.changes:
-        return found
+    trial, found = _Trial(engine, observer, one), one.found
     position, is_whole = trial.agreeing()
-    if position is None:
-        is_proven = is_whole and not recent.is_cut
-        differs = is_proven or found.cause == PLUGIN
-        return replace(found, tries=trial.tries) if differs else _uncertain(found, STATE, trial.tries)
-    if trial.needs_sampling(position):
-        return _uncertain(found, SAMPLING, trial.tries)
-    observer.watches.note_lateness(one, trial.changes, position)
     tries = trial.tries
-    trial.learn(LOOKS_TO_SETTLE)
-    return replace(found, outcome=EARLIER, cause=STATE, behind=tuple(trial.behind(position)), tries=tries)
+    if position is not None and not trial.needs_sampling(position):
+        observer.watches.note_lateness(one, trial.changes, position)
+        trial.learn(LOOKS_TO_SETTLE)
+        return replace(found, outcome=EARLIER, cause=STATE, behind=tuple(trial.behind(position)), tries=tries)
+    is_proven = position is None and is_whole and not observer.recent.is_cut
+    if is_proven or found.cause == PLUGIN:
+        return replace(found, tries=tries)
+    return replace(found, outcome=UNCERTAIN, cause=STATE if position is None else SAMPLING, tries=tries)
 
 
 def learn(engine: Engine, observer: Observer, one: OpenDecision) -> None:
@@ -141,7 +138,7 @@ class _Trial:
             if unknown:
                 yield Behind(kind, len(unknown), at - unknown[0].at)
             elif ahead:
-                yield Behind(kind, len(ahead), at - ahead[-1].at)
+                yield Behind(kind, -len(ahead), at - ahead[-1].at)
 
     def _judge(self, position: Position) -> Verdict | None:
         told = self._told(position)
@@ -163,10 +160,6 @@ class _Trial:
     def _told(self, position: Position) -> tuple[int, ...]:
         """How many changes of each kind are known: equal where the state is."""
         return tuple(sum(each.number <= position[kind] for each in found) for kind, found in self.changes.items())
-
-
-def _uncertain(found: Comparison, cause: str, tries: int) -> Comparison:
-    return replace(found, outcome=UNCERTAIN, cause=cause, tries=tries)
 
 
 def _turning(attempt: Attempt, cycle: Cycle, node_name: str) -> Callable[[Changed], bool]:

@@ -3472,13 +3472,13 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
-        /** @description How far a state is behind that of the binding in one kind, or ahead: `seconds` is negative then. */
+        /** @description How far a state is behind that of the binding in one kind, or ahead: `changes` is negative then. */
         readonly Behind: {
             /** @description Binding: pods that the other scheduler placed itself */
             readonly kind: string;
-            /** @description how many of its newest changes are not in it; ahead: how many later ones are */
+            /** @description how many of its newest changes are not in it; negative: how many later ones are */
             readonly changes: number;
-            /** @description since the oldest of them; ahead: until the newest */
+            /** @description from the oldest of them to the binding; ahead: from the newest, so not above 0 */
             readonly seconds: number;
         };
         /** @description The decision of the other cluster's scheduler about a pod, beside ours on the state before it. */

@@ -42,11 +42,20 @@ describe("decisions beside ours", () => {
     ],
     [
       "a binding that came later was known",
-      { outcome: "earlier", behind: [{ kind: "Binding", changes: 1, seconds: -0.02 }] },
+      { outcome: "earlier", behind: [{ kind: "Binding", changes: -1, seconds: -0.02 }] },
       ["Binding of 0.02 s after, with 1 change"],
     ],
+    [
+      "what came in the same step was known",
+      { outcome: "earlier", behind: [{ kind: "Binding", changes: -2, seconds: 0 }] },
+      ["Binding of 0 s after, with 2 changes more"],
+    ],
     ["it stays open", { outcome: "uncertain", cause: "state", tries: 64 }, ["64 states", "n2"]],
-    ["it did not look at all nodes", { outcome: "uncertain", cause: "sampling" }, ["some of the nodes", "n1"]],
+    [
+      "it did not look at all nodes",
+      { outcome: "uncertain", cause: "sampling", own_node_name: "" },
+      ["no node", "some of the nodes", "need not have looked at better ones."],
+    ],
     ["another scheduler", { outcome: "other", profile: "volcano" }, ["volcano"]],
   ])("says that %s", (_, changes, parts) => {
     const text = comparisonText({ ...ONE, ...changes });

@@ -23,7 +23,11 @@ export function decimal(value: number, digits: number): string {
 export function behindText(one: Comparison): string {
   return one.behind
     .map(({ kind, seconds, changes }) =>
-      t(seconds < 0 ? "mirror.ahead" : "mirror.behind", { kind, seconds: decimal(Math.abs(seconds), 2), changes }),
+      t(changes < 0 ? "mirror.ahead" : "mirror.behind", {
+        kind,
+        seconds: decimal(Math.abs(seconds), 2),
+        changes: Math.abs(changes),
+      }),
     )
     .join(t("mirror.behindAnd"));
 }
@@ -40,8 +44,7 @@ export function comparisonText(one: Comparison): string {
   if (one.reason) said.push(t("mirror.says.refused", { plugin: one.plugin, reason: one.reason, theirs }));
   else if (one.plugin && one.own_score !== null && one.score !== null)
     said.push(t("mirror.says.scores", { plugin: one.plugin, own: one.own_score, score: one.score }));
-  if (one.outcome === "uncertain" && one.cause === "sampling")
-    said.push(t("mirror.says.sampled", { ours: one.own_node_name }));
+  if (one.outcome === "uncertain" && one.cause === "sampling") said.push(t("mirror.says.sampled"));
   else if (one.outcome === "uncertain") said.push(t("mirror.says.uncertain", { tries: one.tries }));
   else if (one.cause) said.push(t("mirror.says.cause", { cause: t(`mirror.cause.${one.cause}`) }));
   return said.join(" ");

@@ -14,7 +14,7 @@ from kschedweb.cluster.store import PostgresStore
 from scheduler_core.api.custom import DEFINITION, is_custom, is_custom_group
 from scheduler_core.api.times import time_text
 from scheduler_core.apiserver.answers import Outcome, Refused
-from scheduler_core.apiserver.custom.definitions import Definitions
+from scheduler_core.apiserver.custom.definitions import Definition, Definitions
 from scheduler_core.apiserver.custom.objects import accept_existing
 from scheduler_core.apiserver.custom.settling import settled
 from scheduler_core.apiserver.custom.verbs import Custom
@@ -35,6 +35,7 @@ class Customs:
         self._choice = choice
         self._is_alone = is_alone
         self._now = now
+        self._served: dict[str, Definition] | None = None  # by kind
         self._found: dict[tuple[str, str], Custom | None] = {}
 
     def kind_of(self, item: Item) -> str:
@@ -51,6 +52,7 @@ class Customs:
         """The definition as it is stored; objects that follow are read by it."""
         made = settled(manifest, self._definitions.manifests(), self._now) if is_admitted else manifest
         self._definitions.put(made)
+        self._served = None
         self._found.clear()
         return made
 
@@ -66,7 +68,8 @@ class Customs:
 
     @cached_property
     def _definitions(self) -> Definitions:
-        found = Definitions(_Nothing() if self._is_alone else PostgresStore(self._cluster_id, ""))
+        there = () if self._is_alone else PostgresStore(self._cluster_id, "").list(DEFINITION)
+        found = Definitions(_There(there))
         for item in self._items:
             if item.kind == DEFINITION and adapters.why_left_out(item.api_version, item.kind) is None:
                 with suppress(*adapters.REFUSALS):  # it is refused when it is put
@@ -94,7 +97,9 @@ class Customs:
 
     def _custom(self, kind: str, api_version: str) -> Custom | None:
         if (kind, api_version) not in self._found:
-            definition = self._definitions.of_kind(kind)
+            if self._served is None:
+                self._served = {each.kind: each for each in self._definitions.served()}
+            definition = self._served.get(kind)
             version = None if definition is None else definition.version(api_version)
             self._found[kind, api_version] = (
                 None if definition is None or version is None else Custom(definition, version)
@@ -102,14 +107,17 @@ class Customs:
         return self._found[kind, api_version]
 
 
-class _Nothing:
-    """A cluster without definitions."""
+class _There:
+    """The definitions of a cluster, read once for all kinds of an upload."""
+
+    def __init__(self, manifests: Sequence[Manifest]) -> None:
+        self._manifests = {manifest["metadata"]["name"]: manifest for manifest in manifests}
 
     def get(self, key: ObjectKey) -> Manifest | None:
-        return None
+        return self._manifests.get(key.name)
 
     def list(self, *kinds: str, namespace: str = "") -> Sequence[Manifest]:
-        return ()
+        return list(self._manifests.values())
 
 
 def _laid_over(manifest: Mapping[str, Any], old: Stored, custom: Custom, now: int) -> Manifest:

@@ -32,6 +32,11 @@ _COMPLETED: Final = (False, "InstanceDeletionCompleted", "removed all instances"
 Objects = Mapping[ObjectKey, Stored | None]
 
 
+def counts_custom(name: str) -> bool:
+    """Whether a quota counts objects of a kind that a cluster defines, or once defined, under this name."""
+    return name.startswith("count/") and is_custom_group(name.partition(".")[2])
+
+
 class Customs:
     """The kinds that the cluster defines, as the requests before one left them."""
 
@@ -53,7 +58,7 @@ class Customs:
 
     def counted_names(self, names: Collection[str]) -> dict[str, str]:
         """The kinds by those of the names under which quotas count their objects."""
-        if not any(is_custom_group(name.removeprefix("count/").partition(".")[2]) for name in names):
+        if not any(map(counts_custom, names)):
             return {}
         found = {f"count/{each.names['plural']}.{each.group}": each for each in self.definitions.served()}
         return {name: each.kind for name, each in found.items() if name in names and each.namespaced}

@@ -158,6 +158,8 @@ def test_objects_of_a_kind_that_the_cluster_defines_are_counted(server: ApiServe
     done(server, Patch(ObjectKey("Den.otters.example", "a", "b"), {"spec": {"depth": 3}}, PatchType.MERGE))
     done(server, Delete(ObjectKey("Den.otters.example", "a", "b")))
     assert status(server)["used"] == {name: "1"}
+    done(server, Delete(ObjectKey("CustomResourceDefinition", "", "dens.otters.example")))
+    assert status(server)["used"] == {name: "0"}, "they go with their definition"
 
 
 def test_objects_without_a_namespace_are_counted_by_no_quota(server: ApiServer[MemoryStore]) -> None:

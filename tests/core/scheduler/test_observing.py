@@ -187,3 +187,8 @@ def test_plugins_and_extenders_that_are_not_here_are_left_out_and_named() -> Non
     cluster = start(profile("Coscheduling", default=True), observer=observer, extenders=extenders)
     assert observer.missing_plugins == ("Coscheduling", "extender http://extender.example")
     assert _differing(cluster).cause == "plugin"
+    # It need not have looked at all nodes, and a node has just changed: the difference stays one.
+    for after in (SECOND // 2, 3 * SECOND):
+        cluster = start(profile("Coscheduling", default=True), observer=Observer(is_configured=True))
+        found = _differing(cluster, after=after, nodes=150)
+        assert (found.outcome, found.cause) == ("differed", "plugin")

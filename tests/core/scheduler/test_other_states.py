@@ -129,6 +129,16 @@ def test_what_is_older_than_two_seconds_is_known_to_everybody() -> None:
     assert (found.outcome, found.cause, found.tries) == ("differed", "configuration", 0)
 
 
+def test_what_one_decision_may_not_have_known_another_one_shortly_after_knows() -> None:
+    cluster = start(observer=Observer())
+    waiting = [make_pod(name).build() for name in "ab"]
+    cluster.put(make_node("n1").capacity(cpu="1").build(), make_node("n2").build(), *waiting)
+    cluster.step(make_node("n2").taint("late").build(), budget=NO_CYCLES, after=5 * SECOND)
+    cluster.step(waiting[0].on_node("n1"), budget=NO_CYCLES, after=2 * SECOND - SECOND // 20)
+    found = cluster.compare(waiting[1].on_node("n2"), after=SECOND // 20)
+    assert found.outcome == "differed"
+
+
 @cases(
     "first, outcome",
     ("nothing was decided before", None, "earlier"),
@@ -163,7 +173,17 @@ def test_what_comes_shortly_after_a_binding_may_have_been_known() -> None:
     assert cluster.scheduler.next_timer(cluster.now) == cluster.now + SECOND // 10 - SECOND // 50
     (found,) = cluster.step(budget=NO_CYCLES, after=SECOND // 10).comparisons
     assert (found.outcome, found.node_name, found.own_node_name) == ("earlier", "n2", "n1")
-    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", 1, -20_000)]
+    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", -1, -20_000)]
+
+
+def test_what_comes_in_the_same_step_after_a_binding_is_ahead_of_it() -> None:
+    cluster = start(observer=Observer())
+    first, second = make_pod("a").req(cpu="3").build(), make_pod("b").req(cpu="3").build()
+    cluster.put(make_node("n1").capacity(cpu="8").build(), make_node("n2").capacity(cpu="7").build(), first, second)
+    cluster.step(second.on_node("n2"), first.on_node("n1"), budget=NO_CYCLES, after=5 * SECOND)
+    (found,) = cluster.step(budget=NO_CYCLES, after=SECOND // 10).comparisons
+    assert found.outcome == "earlier"
+    assert [(each.kind, each.changes, each.age_us) for each in found.behind] == [("Binding", -1, 0)]
 
 
 def test_tries_leave_no_trace() -> None:
@@ -181,6 +201,18 @@ def test_what_could_not_be_tried_is_uncertain(monkeypatch: Any) -> None:
     monkeypatch.setattr(trying, "LOOKS_TO_SETTLE", 0)
     found = _late_taint(start(observer=Observer()), ago=SECOND // 2)
     assert (found.outcome, found.cause, found.behind) == ("uncertain", "state", ())
+
+
+def test_what_changes_too_much_to_be_kept_is_uncertain(monkeypatch: Any) -> None:
+    monkeypatch.setattr(recent, "MOST_CHANGES", 3)
+    cluster = start(observer=Observer())
+    waiting = make_pod().build()
+    cluster.put(make_node("n1").capacity(cpu="1").build(), make_node("n2").build(), waiting)
+    cluster.step(make_node("n2").taint("late").build(), budget=NO_CYCLES, after=5 * SECOND)
+    # So many that the taint is not kept, and none of them bears on the decision.
+    cluster.put(*[make("Service", f"s{index}", namespace="elsewhere") for index in range(4)])
+    found = cluster.compare(waiting.on_node("n2"), after=SECOND // 2)
+    assert (found.outcome, found.cause, found.tries) == ("uncertain", "state", 0)
 
 
 def test_work_is_bounded_by_the_clusters_time() -> None:

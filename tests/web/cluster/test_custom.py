@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from kschedweb.cluster.models import ApiObject, Cluster
+from kschedweb.cluster.store import PostgresStore
 from kschedweb.mirror.forking import cluster_fork
 from tests.cases import cases
 from tests.core.apiserver.custom_samples import DENS, RIVERS, definition, den, river
@@ -100,6 +101,23 @@ def test_objects_of_a_definition_that_is_refused_are_left_out(cluster: Cluster) 
     other = definition("caves", "Den")  # its kind is taken
     report = taken(cluster, DENS, other, {**den(), "apiVersion": "otters.example/v2"}, den("b"))
     assert report["kinds"][DEN] == {"created": 1} and len(report["left_out"]) == 1
+
+
+def test_definitions_that_are_there_are_read_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    animals = ("Bat", "Cat", "Dog", "Elk")
+    taken(cluster, *(definition(f"{name.lower()}s", name) for name in animals))
+    found: list[str] = []
+    read = PostgresStore.list
+
+    def noted(store: PostgresStore, *kinds: str, namespace: str = "") -> Any:
+        found.extend(kinds)
+        return read(store, *kinds, namespace=namespace)
+
+    monkeypatch.setattr(PostgresStore, "list", noted)
+    newer = [definition(f"{name.lower()}s", name, names={"shortNames": [name.lower()]}) for name in animals]
+    report = taken(cluster, *newer, *({**den(), "kind": name} for name in animals))
+    assert report["kinds"][DEFINITION] == {"updated": 4} and len(report["kinds"]) == 5
+    assert found == [DEFINITION]
 
 
 def test_replacing_a_cluster_reads_by_definitions_of_the_upload_alone(cluster: Cluster) -> None:

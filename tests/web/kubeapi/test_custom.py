@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -82,8 +83,11 @@ def test_watches_end_where_the_kind_is_defined_otherwise(served: Served) -> None
         assert served.send("PATCH", name, changed, form=merge).status == 200
         send(served, DEN_PATH, den("c"))
         assert response.read() == b""
-    with watch(served, f"{DEN_PATH}?{query}") as response:  # it begins before the change
-        assert told(response, 2) == [("ADDED", "a"), ("ADDED", "b")] and response.read() == b""
+    with watch(served, f"{DEN_PATH}?{query}") as response:  # who asks again from before the change has to list anew
+        assert told(response, 2) == [("ADDED", "a"), ("ADDED", "b")]
+        error = json.loads(response.readline())
+        assert (error["type"], error["object"]["code"], error["object"]["reason"]) == ("ERROR", 410, "Expired")
+        assert response.read() == b""
     version = served.get(DEN_PATH)["metadata"]["resourceVersion"]
     with watch(served, f"{DEN_PATH}?watch=1&resourceVersion={version}") as response:
         assert served.ask("DELETE", name).status == 200

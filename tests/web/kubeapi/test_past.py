@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.kubeapi.defined import may_tell_of_kinds
+from tests.cases import cases
 from tests.web.kubeapi.conftest import Served
 from tests.web.kubeapi.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.web.kubeapi.test_watch import commit, told
@@ -46,6 +48,24 @@ def test_past_has_kinds_that_scheduling_does_not_read(served: Served) -> None:
     at = position(served)
     assert served.ask("DELETE", f"{roles}/system:otter").status == 200
     assert names(served.ask("GET", roles)) == [] and names(served.ask("GET", f"/at/{at}{roles}")) == ["system:otter"]
+
+
+@cases(
+    "path, waits",
+    ("all groups", "/apis", True),
+    ("all documents", "/openapi/v3", True),
+    ("a group of the cluster", "/apis/otters.example", True),
+    ("a version of it", "/apis/otters.example/v1", True),
+    ("its document", "/openapi/v3/apis/otters.example/v1", True),
+    ("a group of Kubernetes", "/apis/apps", False),
+    ("a version of one", "/apis/apps/v1", False),
+    ("the core group", "/api/v1", False),
+    ("a document of Kubernetes", "/openapi/v3/apis/apps/v1", False),
+    ("that of the core group", "/openapi/v3/api/v1", False),
+    ("a version of the service", "/version", False),
+)
+def test_only_what_tells_of_kinds_of_the_cluster_waits_for_its_moment(path: str, waits: bool) -> None:
+    assert may_tell_of_kinds(path) is waits
 
 
 def test_past_is_served_beside_the_present(served: Served) -> None:
