@@ -319,10 +319,7 @@ class CacheMove(Record, frozen=True):
 
 
 class Behind(Record, frozen=True):
-    """How far a state is behind in one kind: so many changes, the oldest so long ago.
-
-    Where it is ahead both are negative, and the age is that of the newest; 0 in the step of the binding.
-    """
+    """How far a state is behind in one kind: so many changes, the oldest so old; both below 0: ahead, the newest."""
 
     kind: str
     changes: int
