@@ -57,6 +57,10 @@ def test_workers_speak_with_the_broker_by_the_repaired_transport(url: str) -> No
     assert isinstance(app.connection_for_read(url).transport, broker.Transport)
 
 
+def test_worker_asks_for_a_message_every_ten_seconds(connection: Connection) -> None:
+    assert connection.default_channel.brpop_timeout == 10
+
+
 def _refuse(*_: object, **__: object) -> None:
     raise BrokerAway("refused")
 

@@ -116,6 +116,7 @@ def test_parts_that_are_installed_are_the_whole_lock(
     python = tmp_path / "python"
     python.write_text(f"""#!/bin/sh
 for part; do :; done
+echo "$*" >> "{tmp_path}/words"
 cat "$part" >> "{tmp_path}/$(basename "$part").seen"
 ! grep -q "{bad}" "$part" || exit 3
 """)
@@ -125,6 +126,20 @@ cat "$part" >> "{tmp_path}/$(basename "$part").seen"
     assert entry.install(str(python), "requirements.lock") == want
     parts = [path.read_text() for path in sorted(tmp_path.glob("*.seen"))]
     assert parts == ["".join(entries[0::2]), "".join(entries[1::2])]
+    said = (tmp_path / "words").read_text().splitlines()
+    assert len(said) == 2 and all("--no-deps --require-hashes" in words and "--no-compile" in words for words in said)
+
+
+def test_what_nothing_imports_is_not_compiled(
+    entry: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(entry, "install", lambda *_: 0)
+    packages = tmp_path / "lib" / "site-packages"
+    for folder in ("a", "a/tests", "b/aio"):
+        (packages / folder).mkdir(parents=True)
+        (packages / folder / "x.py").touch()
+    entry.make(str(tmp_path), sys.executable, "requirements.lock")
+    assert [path.parents[1] for path in tmp_path.rglob("*.pyc")] == [packages / "a"]
 
 
 def test_environment_is_made_once_and_again_when_the_lock_changes(

@@ -18,6 +18,7 @@ from kschedweb import environment
 from kschedweb.celery import app
 from kschedweb.environment import ROOT
 from kschedweb.ops import worker
+from kschedweb.scheduling.runner import bindings, sweep
 from tests.cases import cases
 from tests.waiting import eventually
 
@@ -35,6 +36,14 @@ def test_worker_takes_one_message_at_a_time_from_its_queues(
     words = worker.arguments(kind, environment.load())
     assert f"--queues={queues}" in words
     assert {"--pool=prefork", "--concurrency=1", "--prefetch-multiplier=1"} <= set(words)
+
+
+def test_binding_worker_listens_and_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(bindings, "listen", lambda: begun.append("listens"))
+    monkeypatch.setattr(sweep.Sweeper, "start", lambda sweeper: begun.append(sweeper.seconds))
+    worker._listen_and_sweep()
+    assert begun == ["listens", 2.0]
 
 
 def test_every_incarnation_has_another_id() -> None:
@@ -73,6 +82,7 @@ BEAT = """
 import sys
 from kschedweb.celery import app
 from kschedweb.ops import worker
+from kschedweb.scheduling.runner import bindings, sweep
 
 def start(argv):
     app.loader.init_worker()

@@ -52,6 +52,11 @@ def test_renewals_after_the_first_write_nothing(
         standby.tick()
     assert Lease.objects.values().get(pk=cluster.pk) == before
     assert (leader.led_clusters(), standby.led_clusters()) == ([cluster.pk], [])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = pg_backend_pid()"
+        )
+        assert cursor.fetchone() == (1,)  # the last beat alone
 
 
 @cases(

@@ -136,6 +136,23 @@ def test_size_alone_cuts_but_never_the_last_ten_minutes(cluster: Cluster, clock:
     assert set(Attempt.objects.values_list("name", flat=True)) == {f"new-{i}" for i in range(5)}
 
 
+def test_past_that_keeps_to_its_size_is_measured_again_when_more_was_written(
+    cluster: Cluster, clock: Clock, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured, sizes = list[int](), retention.sizes
+
+    def measure(cluster_id: int) -> dict[str, retention.TableSize]:
+        measured.append(cluster_id)
+        return sizes(cluster_id)
+
+    monkeypatch.setattr(retention, "sizes", measure)
+    for name in ("old", "new"):
+        run(name, 5)
+        for _ in range(2):
+            prune(cluster, clock, hours=1000)
+    assert measured == [cluster.pk] * 2
+
+
 def test_attempt_seen_again_after_the_cut_stays(cluster: Cluster, clock: Clock) -> None:
     host = lead(cluster)
     host.clock_us = clock

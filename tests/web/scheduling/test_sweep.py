@@ -7,6 +7,7 @@ import threading
 import pytest
 import redis
 from django.db import OperationalError
+from django.db.models import F
 
 from kschedweb.celery import app
 from kschedweb.cluster.models import Cluster
@@ -47,7 +48,9 @@ def test_sweeper_goes_on_after_an_error(error: Exception, monkeypatch: pytest.Mo
     sweeper.stop()
 
 
-def test_rest_finds_nothing(cluster: Cluster, sent: list[tuple[str, float | None]]) -> None:
+@pytest.mark.parametrize("mode", ["frozen", "simulate"])
+def test_rest_finds_nothing(cluster: Cluster, sent: list[tuple[str, float | None]], mode: str) -> None:
+    Cluster.objects.update(lifecycle_mode=mode, controllers_rv=F("rv"))
     assert sweep.sweep() == []
     assert sent == []
 
