@@ -100,7 +100,7 @@ it("says how far a workload is, why it does not go on, and what its pods wait fo
 it("says of one with pods that are not available that nothing is left to update", async () => {
   answer = { ...DETAIL, workload: { ...WEB, state: "unavailable", said: "", current: 3, updated: 3 } };
   show(WorkloadPanel, { live, kind: "Deployment", key: "web/waiting" });
-  expect(await settled()).toContain("All its pods are of its current template, and some of them are not available.");
+  expect(await settled()).toContain("No pod is to be created, updated or deleted, and some are not available.");
 });
 
 it("says that a workload is not there", async () => {
