@@ -16,9 +16,9 @@ _TOLD = (
 
 
 def comparison_row(told: Comparison, attempt_seqs: Mapping[tuple[str, int], int]) -> tuple[Any, ...]:
-    """In the order of `services.COMPARISON_COLUMNS`."""
+    """In the order of `services.COMPARISON_COLUMNS`; first None where the attempt is of a step before."""
     return (
-        attempt_seqs.get((told.pod_uid, told.attempt), 0),
+        attempt_seqs.get((told.pod_uid, told.attempt)) if told.attempt else 0,
         told.pod_uid,
         *split_key(told.pod_key),
         *(getattr(told, name) for name in _TOLD),

@@ -98,7 +98,8 @@ class Customs:
     def _custom(self, kind: str, api_version: str) -> Custom | None:
         if (kind, api_version) not in self._found:
             if self._served is None:
-                self._served = {each.kind: each for each in self._definitions.served()}
+                # Of two that define the same kind the first by name counts, as for requests.
+                self._served = {each.kind: each for each in reversed([*self._definitions.served()])}
             definition = self._served.get(kind)
             version = None if definition is None else definition.version(api_version)
             self._found[kind, api_version] = (

@@ -203,7 +203,7 @@ def _work_insert(
 
 def _with_attempts(cluster_id: int, comparisons: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
     """The rows with the positions of their attempts: that of a decision which stayed open is of a step before."""
-    uids = [uid for seq, uid, *_ in comparisons if not seq]
+    uids = [uid for seq, uid, *_ in comparisons if seq is None]
     if not uids:
         return comparisons
     found = bulk.read_rows(
@@ -212,7 +212,7 @@ def _with_attempts(cluster_id: int, comparisons: Sequence[tuple[Any, ...]]) -> S
         [cluster_id, uids],
     )
     seqs = dict(found)
-    return [(seq or seqs.get(uid, 0), uid, *more) for seq, uid, *more in comparisons]
+    return [(seqs.get(uid, 0) if seq is None else seq, uid, *more) for seq, uid, *more in comparisons]
 
 
 def _node_orders_insert(cluster_id: int, orders: dict[str, tuple[str, ...]]) -> None:

@@ -131,6 +131,11 @@ def test_other_schedulers_are_counted_apart(mirrored: Mirrored) -> None:
     mirrored.decided(node("n1"), pod("p", scheduler="volcano"), is_synced=True)
     mirrored.decided(pod("p", scheduler="volcano", on="n1"))
     assert (mirrored.comparison("p").outcome, mirrored.comparison("p").seq) == ("other", 0)
+    # One that was tried while it waited for a scheduler that there is a profile of.
+    mirrored.decided(pod("q"))
+    mirrored.decided(pod("q", scheduler="volcano"))
+    mirrored.decided(pod("q", scheduler="volcano", on="n1"))
+    assert (mirrored.comparison("q").outcome, mirrored.comparison("q").seq) == ("other", 0)
 
 
 def test_decisions_made_while_no_engine_ran_are_compared_on_the_state_as_it_was(mirrored: Mirrored) -> None:
