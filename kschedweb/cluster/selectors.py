@@ -21,6 +21,7 @@ from kschedweb.common import bulk
 from kschedweb.common.errors import ClusterGoneError, NotFoundError
 from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.views import view_of
+from scheduler_core import typed
 from scheduler_core.controllers.drain import DRAIN
 
 # Ended pods older than this are left out of a snapshot: a cluster that runs for days has very many.
@@ -247,7 +248,7 @@ def change_event(change: ChangeRow) -> views.ChangeLogEvent | None:
         return _deleted(change)
     payload = unpack(change.object)
     if change.operation == Operation.SETTING:
-        return views.ClusterSetting(rv=change.rv, cluster=msgspec.convert(payload, views.Cluster))
+        return views.ClusterSetting(rv=change.rv, cluster=typed.convert(payload, views.Cluster))
     if change.kind == "Node":
         return views.NodePut(rv=change.rv, node=stored_node_view(payload))
     if change.kind == "Pod":

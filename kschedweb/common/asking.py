@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from kschedweb.views import Input
+from scheduler_core import typed
 from scheduler_core.api.manifests import explain
 
 BODY = "body"
@@ -79,7 +80,7 @@ def read_query(classes: Mapping[str, type[Input]], query: Mapping[str, Any]) -> 
 def read(cls: type[I], data: Any, *, is_text: bool) -> I:
     """Convert what was sent; `is_text`: numbers and booleans come as text. ValidationError by field."""
     try:
-        return msgspec.convert(data, cls, strict=not is_text)
+        return typed.convert(data, cls, strict=not is_text)
     except msgspec.ValidationError:
         raise ValidationError(_problems(cls, data, is_text)) from None
 
@@ -101,7 +102,7 @@ def _problems(cls: type[Input], data: Any, is_text: bool) -> Any:
                 found[field.encode_name] = ["is required"]
             continue
         try:
-            msgspec.convert(data[field.encode_name], field.type, strict=not is_text)
+            typed.convert(data[field.encode_name], field.type, strict=not is_text)
         except msgspec.ValidationError as error:
             if choices := list(_choices(field.type)):
                 found[field.encode_name] = [f"expected one of {', '.join(map(str, choices))}"]

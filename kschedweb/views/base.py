@@ -13,6 +13,8 @@ from typing import Annotated, Any, Generic, TypeVar, dataclass_transform
 
 import msgspec
 
+from scheduler_core import typed
+
 MAX_INT = 2**62
 # What happens in a cluster by its life-cycle mode.
 ACTING = (
@@ -62,7 +64,7 @@ def number(least: int, most: int = MAX_INT, description: str | None = None) -> m
 
 def view_of(cls: type[V], source: Any) -> V:
     """Convert a model instance, a dataclass or a mapping: each field of the view is read by its name."""
-    return msgspec.convert(source, cls, from_attributes=True)
+    return typed.convert(source, cls, from_attributes=True)
 
 
 def given(input_: Input) -> dict[str, Any]:

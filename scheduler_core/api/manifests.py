@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from scheduler_core import typed
 from scheduler_core.api.batch import CronJob, Job
 from scheduler_core.api.custom import custom_class, is_custom, stored_kind
 from scheduler_core.api.kept import KEPT
@@ -184,12 +185,12 @@ def convert(value: Any, cls: type[T], *, path: str = "", dec_hook: DecodeHook | 
     """Any part of a manifest as its type; `path` is where the part stands, `dec_hook` reads types of one's own."""
     hook = dec_hook or _decode_custom
     try:
-        return msgspec.convert(value, cls, dec_hook=hook)
+        return typed.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError:
         # Rare enough to pay twice: `null` is accepted wherever a field is, which types cannot say shortly.
         value = without_nulls(value)
     try:
-        return msgspec.convert(value, cls, dec_hook=hook)
+        return typed.convert(value, cls, dec_hook=hook)
     except msgspec.ValidationError as error:
         found = explain(str(error), value, cls, path, hook)
         if isinstance(inside := error.__cause__, _TemplateError):
@@ -302,7 +303,7 @@ def _culprit(value: Any, steps: list[str | int], place: dict[Any, Any], cls: Any
     """Which key of the map at `steps` is refused: the one with which alone the message stays the same."""
     for key, item in place.items():
         try:
-            msgspec.convert(_replaced(value, steps, {key: item}), cls, dec_hook=hook)
+            typed.convert(_replaced(value, steps, {key: item}), cls, dec_hook=hook)
         except msgspec.ValidationError as error:
             if str(error) == text:
                 return key

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from scheduler_core import typed
 from scheduler_core.api import manifests
 from scheduler_core.api.json_shape import json_shape
 from scheduler_core.api.meta import KubeObject
@@ -203,7 +204,7 @@ def _convert(value: Any, cls: type[T]) -> T:
     elif isinstance(value, dict):
         folded = {key.lower(): item for key, item in value.items() if item is not None}
     try:
-        return msgspec.convert(folded, cls)
+        return typed.convert(folded, cls)
     except msgspec.ValidationError as error:
         raise _unreadable(str(error)) from None
 

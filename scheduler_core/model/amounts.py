@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core import typed
+
 MOST_SUBJECTS: Final = 4  # of one reason
 MOST_VALUES: Final = 3  # of one subject
 
@@ -106,7 +108,7 @@ def stored_kind(kind: AmountKind) -> int:
 
 def unpacked(values: Sequence[Any]) -> list[Amounts]:
     """What `packed` made plain values of. msgspec.ValidationError and IndexError for others."""
-    return msgspec.convert([[_KINDS[kind], *others] for kind, *others in values], list[Amounts])
+    return typed.convert([[_KINDS[kind], *others] for kind, *others in values], list[Amounts])
 
 
 def merged(amounts: Iterable[Amounts]) -> tuple[Amounts, ...]:

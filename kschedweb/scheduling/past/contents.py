@@ -16,6 +16,7 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.past import files
 from kschedweb.scheduling.past.files import Head, HistoryFileError, Part
 from kschedweb.scheduling.past.objects import Objects, unpacked
+from scheduler_core import typed
 
 MOST = 7_258_118_400_000_000  # of a position, and the last time that there is, in microseconds: 2200-01-01
 
@@ -43,7 +44,7 @@ class Contents:
         if not start.rv <= head.objects_rv <= end.rv:
             raise HistoryFileError(files.HEAD, "the objects it begins with are of another time")
         try:
-            self.settings = msgspec.convert(head.settings, views.Cluster)
+            self.settings = typed.convert(head.settings, views.Cluster)
         except msgspec.ValidationError as error:
             raise HistoryFileError(files.HEAD, f"the settings of the cluster cannot be read: {error}") from None
         self._rv, self._seq, self._step = start.rv, start.seq, (start.run, start.step)

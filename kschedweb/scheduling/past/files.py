@@ -215,6 +215,14 @@ class _Section(msgspec.Struct, forbid_unknown_fields=True):
     sha256: str
 
 
+_SECTION = msgspec.json.Decoder(_Section)
+_CONTENTS: dict[str, msgspec.msgpack.Decoder[Any]] = {
+    HEAD: msgspec.msgpack.Decoder(Head),
+    END: msgspec.msgpack.Decoder(dict[str, int]),
+}
+_ROWS = msgspec.msgpack.Decoder(list[Any])
+
+
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -306,7 +314,7 @@ def _read_section(file: BinaryIO, last: str) -> tuple[_Section, bytes]:
     if not line:
         raise HistoryFileError(last, "the file ends after it, too early")
     try:
-        section = msgspec.json.decode(line, type=_Section)
+        section = _SECTION.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise HistoryFileError(last, "what stands behind it is no section") from None
     if section.part not in _ORDER:
@@ -322,13 +330,12 @@ def _read_section(file: BinaryIO, last: str) -> tuple[_Section, bytes]:
 
 
 def _decoded(section: _Section, content: bytes) -> Any:
-    kind: Any = Head if section.part == HEAD else dict[str, int] if section.part == END else list[Any]
     try:
         params = zstandard.get_frame_parameters(content)
         if params.content_size != section.unpacked:
             raise HistoryFileError(section.part, "unpacks to another size than it says")
         unpacked = zstandard.ZstdDecompressor().decompress(content, max_output_size=section.unpacked)
-        decoded = msgspec.msgpack.decode(unpacked, type=kind)
+        decoded = _CONTENTS.get(section.part, _ROWS).decode(unpacked)
     except (zstandard.ZstdError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HistoryFileError(section.part, f"cannot be read: {error}") from None
     if isinstance(decoded, list) and len(decoded) != section.rows:

@@ -29,6 +29,7 @@ from kschedweb.traces.choices import LogKind
 from kschedweb.traces.models import Attempt, EngineLog, EngineStep, QueueState, full_payload
 from kschedweb.traces.selectors import live, throughput
 from kschedweb.traces.selectors.history import MOVES
+from scheduler_core import typed
 from scheduler_core.api.times import microseconds
 from scheduler_core.model.effects import CacheMove, QueueMove
 from scheduler_core.scheduler.engine import Engine
@@ -43,7 +44,7 @@ def settings_at(cluster: Cluster, rv: int) -> views.Cluster:
     told = Change.objects.filter(cluster_id=cluster.pk, uid=str(cluster.pk), operation=Operation.SETTING)
     texts = told.values_list("object", flat=True)
     last = texts.filter(rv__lte=rv).order_by("-rv").first() or texts.filter(rv__gt=rv).order_by("rv").first()
-    return selectors.cluster_view(cluster) if last is None else msgspec.convert(unpack(last), views.Cluster)
+    return selectors.cluster_view(cluster) if last is None else typed.convert(unpack(last), views.Cluster)
 
 
 def queues_at(cluster_id: int, engine: Engine, run: int, seq: int) -> list[QueueState | QueueRow]:

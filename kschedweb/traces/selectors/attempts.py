@@ -24,6 +24,7 @@ from kschedweb.traces import adapters
 from kschedweb.traces.models import Attempt, NodeOrder
 from kschedweb.traces.selectors.now import matrix_now
 from kschedweb.views import MatrixQuery, PreemptionQuery, view_of
+from scheduler_core import typed
 
 _HEAVY = ("matrix", "digest")
 _WHOLE = MatrixQuery(limit=sys.maxsize)
@@ -186,7 +187,7 @@ def preemption_attempts(
             last_attempt=attempt.last_attempt,
             last_seen_at=attempt.last_seen_at,
             nominated_node_name=attempt.nominated_node_name,
-            preemption=msgspec.convert(attempt.preemption, views.Preemption),
+            preemption=typed.convert(attempt.preemption, views.Preemption),
             detail=_preemption_detail(attempt, orders.get(attempt.node_order, ()), query),
         )
 

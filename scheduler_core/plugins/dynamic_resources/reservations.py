@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core import typed
 from scheduler_core.api.pod import Pod
 from scheduler_core.api.resource_claims import AllocationResult, ResourceClaim
 from scheduler_core.model.effects import ClaimVerb, ClaimWrite
@@ -61,7 +62,7 @@ class Reservation(msgspec.Struct):
 
     @staticmethod
     def load(dumped: Any) -> Reservation:
-        return msgspec.convert(dumped, Reservation)
+        return typed.convert(dumped, Reservation)
 
     def _held(self, find: Find) -> Iterator[tuple[HeldClaim, bool]]:
         """Each claim, and whether the stored one is reserved for the pod because of it."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler_core import typed
 from scheduler_core.api.meta import KubeObject
 from scheduler_core.api.storage import PersistentVolume, PersistentVolumeClaim
 from scheduler_core.api.volumes import SELECTED_NODE, belongs_to_claim, bound_to_claim, with_annotation
@@ -107,4 +108,4 @@ class Reservation(msgspec.Struct):
 
     @staticmethod
     def load(dumped: Any) -> Reservation:
-        return msgspec.convert(dumped, Reservation)
+        return typed.convert(dumped, Reservation)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
+from scheduler_core import typed
 from scheduler_core.api.resource_claims import Device
 from scheduler_core.cel.selectors import CompileError, SelectorError, compile_selector, device_value
 
-DEVICE = msgspec.convert({"name": "gpu-0",
+DEVICE = typed.convert({"name": "gpu-0",
                           "attributes": {"model": {"string": "a100"}, "index": {"int": 2}, "nvlink": {"bool": True},
                                          "driverVersion": {"version": "1.5.0"},
                                          "other.example.com/rack": {"string": "r1"}},
@@ -113,6 +113,6 @@ def test_pattern_that_backtracks_takes_no_time() -> None:
 
 
 def test_attribute_without_a_value_fails_every_selector() -> None:
-    broken = msgspec.convert({"name": "d", "attributes": {"x": {}}}, Device)
+    broken = typed.convert({"name": "d", "attributes": {"x": {}}}, Device)
     with pytest.raises(SelectorError, match="attribute x: unsupported attribute value"):
         device_value("gpu.example.com", broken)

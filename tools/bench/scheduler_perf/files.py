@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core import typed
 from scheduler_core.api.yaml_text import YamlBounds, read_documents
 from scheduler_core.errors import WorkloadError, YamlError
 from tools.bench.scheduler_perf.gates import engine_gates
@@ -75,7 +76,7 @@ def read_file(path: Path) -> list[PerfWorkload]:
         return [workload for one in found for workload in read_file(one)]
     try:
         documents = [value for _, value in read_documents(path.read_bytes(), _BOUNDS)]
-        cases = msgspec.convert(documents[0] if documents else [], list[_TestCase])
+        cases = typed.convert(documents[0] if documents else [], list[_TestCase])
     except (OSError, YamlError, msgspec.ValidationError) as error:
         raise WorkloadError(f"{path}: {error}") from error
     return [workload for case in cases for workload in _workloads(case, path.parent)]

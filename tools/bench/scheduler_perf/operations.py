@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_core import typed
 from tools.bench.scheduler_perf.problems import NotSupported
 
 _PARAM: Final = "Param"
@@ -154,7 +155,7 @@ def operation_of(written: Any, params: Mapping[str, Any]) -> Operation:
     filled = _filled(written, params)
     opcode = filled.get("opcode", "")
     try:
-        made: Operation = msgspec.convert(filled, Operation)
+        made: Operation = typed.convert(filled, Operation)
     except msgspec.ValidationError as error:
         raise NotSupported(f"operation {opcode}: {error}") from error
     for field, choices in _CHOICES.items():

@@ -16,6 +16,7 @@ from kschedweb.common.reading import PRESENT, Tables
 from kschedweb.query import Form, ListOf, Term
 from kschedweb.traces.selectors.lists.sources import SOURCES, Rows, Source
 from kschedweb.traces.selectors.lists.sql import Parameters
+from scheduler_core import typed
 
 ROWS_AT_ONCE: Final = 500
 _TYPES: Final[Mapping[Form, str]] = {
@@ -154,7 +155,7 @@ def _checked(wanted: ListOf, order: Sequence[str], after: Place) -> list[Any]:
         raise ValueError("a place has a value for each column it is sorted by")
     try:
         values: list[Any] = [
-            msgspec.convert(value, _VALUES[_form(wanted, name)]) for name, value in zip(order, after, strict=True)
+            typed.convert(value, _VALUES[_form(wanted, name)]) for name, value in zip(order, after, strict=True)
         ]
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
