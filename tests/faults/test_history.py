@@ -274,7 +274,7 @@ def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Rand
 def stored(service: Service, cluster_id: int, chance: random.Random, column: Column) -> tuple[int, int, Sequence[str]]:
     """A row in which the column holds something: its id, its bits, and from where on the history needs it."""
     length = {"bigint": "1", "bytea": "length({0})"}.get(column.kind, "length({0}::text::bytea)").format(column.name)
-    held = f"FROM {column.table} WHERE cluster_id = %s AND {length} > 0"
+    held = f"FROM {column.table} WHERE cluster_id = %s AND {column.name} IS NOT NULL AND {length} > 0"
     place = chance.randrange(service.count(f"SELECT count(*) {held}", cluster_id))
     ((row, found),) = service.rows(f"SELECT id, {length} {held} ORDER BY id OFFSET %s LIMIT 1", cluster_id, place)
     if column.table != "traces_checkpoint":
