@@ -4,8 +4,8 @@ All of the lowest have to go, the highest get their places, and those between th
 before which decides it: the medium ones, made first, fill the nodes with their nominations, each by one victim more. A
 high one that is tried before the last of them takes a place by a victim that is leaving already, and one low pod stays.
 
-Source: kubernetes, test/e2e/scheduling/preemption.go, "validates various priority Pods preempt expectedly with the async
-preemption". Since the end of 2025 it waits for the victims before it makes high pods; until then it did not.
+Source: kubernetes, test/e2e/scheduling/preemption.go, "validates various priority Pods preempt expectedly with the
+async preemption". Since the end of 2025 it waits for the victims before it makes high pods; until then it did not.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 kube-scheduler takes a millisecond or two for a pod: of pods that a client creates one after the other each is tried
 before the next is there. A step takes in all that came since the last one, and its queue gives the most important pod
 first, before others that came earlier. Such a pod waits for the next step, and all that came after it does, unless many
-pods wait: those would wait in kube-scheduler's queue too.
+pods wait or extenders are asked: those would wait in kube-scheduler's queue too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def in_turn(
     scheduler: Scheduler, changes: list[Change], log_to: int, *, cluster_id: int, now: int
 ) -> tuple[list[Change], int]:
     """The changes for a step, and where in the log it ends: at `log_to`, or before a pod that has to wait."""
-    coming = _coming(scheduler, changes)
+    coming = [] if scheduler.engine.extenders else _coming(scheduler, changes)
     if not coming:
         return changes, log_to
     waiting = _waiting(scheduler, now)

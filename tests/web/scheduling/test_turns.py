@@ -10,7 +10,8 @@ from kschedweb.scheduling.runner import turns
 from kschedweb.traces.models import Attempt
 from tests.builders import Builder, make_manifest, make_node, make_pod
 from tests.cases import cases
-from tests.web.scheduling.conftest import lead, put, settle
+from tests.web.scheduling.conftest import configure, lead, put, settle
+from tests.web.scheduling.extenders import ExtenderServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,6 +72,17 @@ def test_the_most_important_is_first_where_many_wait(roomy: Cluster, monkeypatch
         put(roomy, pod(name))
     settle(scheduler)
     assert tried(roomy) == [["high-1", "low-1", "low-2"]]
+
+
+def test_the_most_important_is_first_where_extenders_are_asked(roomy: Cluster, extender: ExtenderServer) -> None:
+    """Pods take as long in kube-scheduler, and wait in its queue."""
+    extender.answers["/filter"] = lambda question: {"NodeNames": question["NodeNames"]}
+    configure(roomy, extenders=[{"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True}])
+    scheduler = settle(lead(roomy))
+    for name in ("low-1", "high-1"):
+        put(roomy, pod(name))
+    settle(scheduler)
+    assert tried(roomy) == [["high-1", "low-1"]]
 
 
 def test_the_most_important_is_first_after_a_pause(roomy: Cluster) -> None:
