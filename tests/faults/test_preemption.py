@@ -98,18 +98,17 @@ HIGH = [pod("high", number) for number in range(len(NODES) * HALF)]
 
 
 def test_all_low_pods_are_victims_and_high_ones_get_their_places(service: Service) -> None:
-    play(service, Order.AT_ONCE)
+    play(service, "once", Order.AT_ONCE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", range(RUNS))
 @pytest.mark.parametrize("order", Order)
 def test_all_low_pods_are_victims_each_time(service: Service, order: Order, run: int) -> None:
-    play(service, order)
+    play(service, f"{order.name}-{run}".lower().replace("_", "-"), order)
 
 
-def play(service: Service, order: Order) -> None:
-    name = "full"
+def play(service: Service, name: str, order: Order) -> None:
     cluster_id = int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
     try:
         with api_of(service, name) as api:
