@@ -7,7 +7,8 @@ controllers, which empty namespaces and collect what owners leave behind, follow
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -115,6 +116,12 @@ def changes_after(
         raise LogClearedError(f"cluster {cluster_id}: of what the log had after {rv} only {len(rows)} are left")
     found = [change_of(*row, sharing=sharing, kinds=kinds) for row in rows]
     return [change for change in found if change is not None], last
+
+
+def moments(*, cluster_id: int, rvs: Sequence[int]) -> dict[int, datetime]:
+    """When these entries were written, in the cluster's time: those of one transaction at the same moment."""
+    statement = "SELECT rv, at FROM cluster_change WHERE cluster_id = %s AND rv = ANY(%s::bigint[])"
+    return dict(bulk.read_rows(statement, [cluster_id, list(rvs)]))
 
 
 def change_of(

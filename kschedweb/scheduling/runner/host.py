@@ -14,6 +14,7 @@ import structlog
 from django.conf import settings
 
 from kschedweb.cluster import clock, extender_http, follow
+from kschedweb.cluster.choices import Pace
 from kschedweb.cluster.extender_http import StepTime
 from kschedweb.common.collector import settle_after
 from kschedweb.common.memory import trim
@@ -33,6 +34,7 @@ from kschedweb.scheduling.runner.cluster_row import ClusterRow, read_row
 from kschedweb.scheduling.runner.keeping import AttemptKeeper
 from kschedweb.scheduling.runner.meter import Meter
 from kschedweb.scheduling.runner.pace import Allowance, PaceSetting
+from kschedweb.scheduling.runner.turns import in_turn
 from kschedweb.scheduling.services import StepPosition
 from kschedweb.traces.choices import StepKind
 from scheduler_core import build, config
@@ -152,6 +154,8 @@ class EngineHost:
             cluster_id=self.cluster_id, rv=self._rv_seen, least=row.rv, until=row.rv, most=most, sharing=self._sharing
         )
         now = self._now(row.now)
+        if row.pace.pace == Pace.RUN and not row.is_mirror:
+            changes, log_to = in_turn(engine, changes, log_to, cluster_id=self.cluster_id, now=now)
         allowed = self._allowance.cycles(row.pace, monotonic=self.monotonic(), most=STEP_CYCLES) if row.is_synced else 0
         if engine.engine.observer is not None:
             engine.engine.observer.compares = row.is_synced
