@@ -1,6 +1,8 @@
 """`./ksched bench` as it is called: one small workload measured, checked, profiled. No assertion on speed."""
 
 import json
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,12 @@ import pytest
 from scheduler_core.trace.diff import Divergence
 from tests.tools.bench.workloads import file_of, written
 from tools import cli
-from tools.bench import command, level3
+from tools.bench import command, large, level3
 from tools.bench.engine.keeping import Trace
 from tools.bench.engine.levels import LEVELS as LEVELS_THERE_ARE
 from tools.bench.engine.verify import Verdict
 from tools.bench.options import LEVELS, TRACES
+from tools.bench.promises import Promise
 from tools.bench.worker import peak_rss_bytes
 
 
@@ -90,6 +93,33 @@ def test_what_cannot_be_done_is_said_in_a_line(
 ) -> None:
     assert cli.main(["bench", *words, "--folder", str(folder)]) == code
     assert said in capsys.readouterr().err
+
+
+def test_large_is_measured_in_each_size_and_then_many_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    promise = Promise("large", "measured", {"seconds": 1.0}, kept=True)
+    asked: list[tuple[object, ...]] = []
+
+    def one(_: object, *, nodes: int, pods: int | None) -> Iterator[Promise]:
+        asked.append((nodes, pods))
+        yield promise
+
+    def several(_: object, clusters: int) -> Iterator[Promise]:
+        asked.append((clusters,))
+        yield promise
+
+    monkeypatch.setattr(command, "RunningService", nullcontext)
+    monkeypatch.setattr(command.large, "measure", one)
+    monkeypatch.setattr(command.many, "measure", several)
+    out = tmp_path / "out.json"
+    assert cli.main(["bench", "--large", "--nodes", "4,8", "--pods", "20", "--clusters", "3", "--json", str(out)]) == 0
+    assert asked == [(4, 20), (8, 20), (3,)]
+    assert capsys.readouterr().out.splitlines() == ["large: measured: ok"] * 3
+    assert json.loads(out.read_bytes()) == [{"promise": "large", "seconds": 1.0, "kept": True}] * 3
+    asked.clear()
+    assert cli.main(["bench", "--large", "--clusters", "0"]) == 0
+    assert asked == [(large.NODES, None)]
 
 
 def test_peak_memory_is_of_this_process() -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import controlling, following, kube_api, level3, pacing, promises, resting, table
+from tools.bench import controlling, following, kube_api, large, level3, many, pacing, promises, resting, table
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -73,6 +73,7 @@ def _asks_promises(options: argparse.Namespace) -> bool:
         options.kube_api,
         options.mirror,
         options.controllers,
+        options.large,
     )
     return any(asked)
 
@@ -103,6 +104,13 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
         if options.controllers:
             with RunningService() as service:
                 found += map(_told, controlling.measure(service))
+        if options.large:
+            for nodes in options.nodes:
+                with RunningService() as service:
+                    found += map(_told, large.measure(service, nodes=nodes or large.NODES, pods=options.pods))
+            if options.clusters:
+                with RunningService() as service:
+                    found += map(_told, many.measure(service, options.clusters))
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found

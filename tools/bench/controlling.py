@@ -14,12 +14,11 @@ from typing import Any
 import psycopg
 
 from scheduler_core.controllers.node_agent import KUBELET, AgentState
-from tools.bench import level3
+from tools.bench import level3, objects
 from tools.bench.promises import Promise
 from tools.bench.running import RunningService, ServiceProblem
 
 NODES, SETS, REPLICAS, LOST = 5_000, 60, 500, 100
-ZONES = 3
 IDLE_SECONDS, IDLE_SHARE = 60.0, 0.03
 SETTLE_SECONDS = 15.0
 # 50 s until a node counts as lost, one node in ten seconds is given up in a zone, and 300 s are tolerated.
@@ -41,7 +40,7 @@ def measure(service: RunningService, *, nodes: int = NODES, sets: int = SETS, lo
     name = f"bench-{time.time_ns() // 1_000_000}"
     cluster_id = int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
     with psycopg.connect(service.database_url, autocommit=True) as database:
-        level3.load(service, cluster_id, [_node(number) for number in range(nodes)])
+        level3.load(service, cluster_id, [objects.node(number) for number in range(nodes)])
         level3.load(service, cluster_id, [_replica_set(number) for number in range(sets)])
         level3.wait_bound(database, cluster_id, pods)
         level3.settled(database, cluster_id)
@@ -63,7 +62,7 @@ def _idle(service: RunningService, nodes: int, pods: int) -> Promise:
 
 
 def _loss(service: RunningService, database: psycopg.Connection[Any], cluster: str, pods: int, lost: int) -> Promise:
-    names = [_name(number * ZONES) for number in range(lost)]
+    names = [objects.node_name(number * objects.ZONES) for number in range(lost)]
     (cluster_id,) = database.execute(_ID, [cluster]).fetchone()  # type: ignore[misc]
     (there,) = database.execute(_LEFT, [cluster_id, names]).fetchone()  # type: ignore[misc]
     before, started = service.cpu_seconds(), time.monotonic()
@@ -87,22 +86,6 @@ def _loss(service: RunningService, database: psycopg.Connection[Any], cluster: s
     )
     values = {"seconds": took, "cpu_seconds": spent[PROCESS], "left": float(left), "running": float(running)}
     return Promise("nodes lost", text, values, left == 0 and running == pods)
-
-
-def _name(number: int) -> str:
-    return f"node-{number:05d}"
-
-
-def _node(number: int) -> dict[str, Any]:
-    size = {"cpu": "16", "memory": "64Gi", "pods": "110"}
-    labels = {"kubernetes.io/hostname": _name(number), "topology.kubernetes.io/zone": f"zone-{number % ZONES}"}
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": _name(number), "labels": labels},
-        "status": {"allocatable": size, "capacity": size, "conditions": [ready]},
-    }
 
 
 def _replica_set(number: int) -> dict[str, Any]:

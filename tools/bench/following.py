@@ -11,7 +11,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -24,14 +23,14 @@ from kschedweb.ops.processes import die_with_parent
 from tools.bench.elsewhere.server import TOKEN
 from tools.bench.engine.result import percentile
 from tools.bench.listening import CommitClock
+from tools.bench.memory import Memory
 from tools.bench.promises import Promise
-from tools.bench.running import RunningService, ServiceProblem
+from tools.bench.running import RunningService, ServiceProblem, wait
 
 NODES, PODS, RATE = 5_000, 100_000, 200
 LISTED_SECONDS, MEMORY_MB, BEHIND_SECONDS = 60.0, 1_500.0, 2.0
 WARM_SECONDS, CHANGING_SECONDS = 10.0, 60.0
-SAMPLE_SECONDS = 1.0
-_MOST_SECONDS = 600.0
+_LEVEL = "the mirror to be level"
 _MIRROR = "SELECT is_synced FROM cluster_cluster WHERE id = %s"
 _ENGINE = (
     "SELECT c.rv, coalesce(s.rv_seen, 0) FROM cluster_cluster c LEFT JOIN engine_states s ON s.cluster_id = c.id"
@@ -45,21 +44,21 @@ def measure(service: RunningService, *, nodes: int = NODES, pods: int = PODS) ->
     with (
         _Elsewhere(nodes, pods) as elsewhere,
         psycopg.connect(service.database_url, autocommit=True) as database,
-        _Memory(service) as memory,
+        Memory(service) as memory,
     ):
         started = time.monotonic()
         body = {"name": f"bench-{time.time_ns() // 1_000_000}", "kubeconfig": elsewhere.kubeconfig}
         cluster_id = int(service.client.post("/api/mirrors", body)["id"])
-        _wait(lambda: bool(database.execute(_MIRROR, [cluster_id]).fetchone()[0]))  # type: ignore[index]
+        wait(lambda: bool(database.execute(_MIRROR, [cluster_id]).fetchone()[0]), _LEVEL)  # type: ignore[index]
         listed = time.monotonic() - started
-        _wait(lambda: _engine_is_level(database, cluster_id))
+        wait(lambda: _engine_is_level(database, cluster_id), _LEVEL)
         ready = time.monotonic() - started
         yield _first_list(memory, nodes, pods, listed, ready)
         yield _changing(service, memory, elsewhere, cluster_id)
         service.client.call("DELETE", f"/api/clusters/{cluster_id}")
 
 
-def _first_list(memory: _Memory, nodes: int, pods: int, listed: float, ready: float) -> Promise:
+def _first_list(memory: Memory, nodes: int, pods: int, listed: float, ready: float) -> Promise:
     text = (
         f"{nodes:,} nodes and {pods:,} pods listed and stored in {listed:.1f} s, target under {LISTED_SECONDS:.0f}; the"
         f" engine has them after {ready:.1f} s; {memory.told}, target under {MEMORY_MB:.0f}"
@@ -68,7 +67,7 @@ def _first_list(memory: _Memory, nodes: int, pods: int, listed: float, ready: fl
     return Promise("mirror list", text, values, listed < LISTED_SECONDS and memory.most_mb < MEMORY_MB)
 
 
-def _changing(service: RunningService, memory: _Memory, elsewhere: _Elsewhere, cluster_id: int) -> Promise:
+def _changing(service: RunningService, memory: Memory, elsewhere: _Elsewhere, cluster_id: int) -> Promise:
     elsewhere.ask(f"/-/changes?rate={RATE}")
     time.sleep(WARM_SECONDS)
     elsewhere.ask("/-/made")
@@ -82,10 +81,10 @@ def _changing(service: RunningService, memory: _Memory, elsewhere: _Elsewhere, c
         made = elsewhere.ask("/-/made")
         spent = sum(service.cpu_seconds().values()) - sum(cpu_before.values())
         last, kind, _ = made[-1]
-        _wait(lambda: positions.has(last, _of(kind)))
+        wait(lambda: positions.has(last, _of(kind)), _LEVEL)
         stopped = time.monotonic()
         with psycopg.connect(service.database_url, autocommit=True) as database:
-            _wait(lambda: _engine_is_level(database, cluster_id))
+            wait(lambda: _engine_is_level(database, cluster_id), _LEVEL)
         compared = time.monotonic() - stopped
     behind = sorted(positions.seen(version, _of(kind)) - at for version, kind, at in made)
     p50, p99, most = percentile(behind, 50), percentile(behind, 99), behind[-1]
@@ -108,47 +107,6 @@ def _of(kind: str) -> Callable[[dict[str, str]], int]:
 def _engine_is_level(database: psycopg.Connection[Any], cluster_id: int) -> bool:
     rv, seen = database.execute(_ENGINE, [cluster_id]).fetchone()  # type: ignore[misc]
     return bool(rv == seen)
-
-
-def _wait(what: Any) -> None:
-    ends_at = time.monotonic() + _MOST_SECONDS
-    while not what():
-        if time.monotonic() > ends_at:
-            raise ServiceProblem(f"the mirror is not level after {_MOST_SECONDS:.0f} s")
-        time.sleep(0.1)
-
-
-class _Memory:
-    """Samples the memory of the service's processes, pages that several share counted once; the largest sum so far."""
-
-    def __init__(self, service: RunningService) -> None:
-        self._service = service
-        self._most: dict[str, float] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sample, name="memory", daemon=True)
-
-    def __enter__(self) -> _Memory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    @property
-    def most_mb(self) -> float:
-        return sum(self._most.values())
-
-    @property
-    def told(self) -> str:
-        parts = ", ".join(f"{name} {megabytes:.0f}" for name, megabytes in self._most.items())
-        return f"at most {self.most_mb:.0f} MB ({parts})"
-
-    def _sample(self) -> None:
-        while not self._over.wait(SAMPLE_SECONDS):
-            found = self._service.memory_mb()
-            if sum(found.values()) > self.most_mb:
-                self._most = found
 
 
 class _Elsewhere:

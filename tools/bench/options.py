@@ -10,6 +10,7 @@ from kschedweb.environment import ROOT
 WORKLOADS = ROOT.parent / "shared" / "bench" / "workloads"
 LEVELS = ("L1", "L2", "L3")  # the last is a whole service
 VIEWERS = 50
+SMALL_CLUSTERS = 100
 TRACES = ("off", "on", "stored")
 
 
@@ -101,6 +102,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--controllers",
         action="store_true",
         help="controllers of 5,000 simulated nodes with 30,000 pods: idle, and when 100 nodes are lost; takes minutes",
+    )
+    service.add_argument(
+        "--large",
+        action="store_true",
+        help="a cluster of 20,000 nodes with ten pods each from import to deletion, or of --nodes with --pods in all;"
+        " then many small ones with two scheduler workers; takes many minutes",
+    )
+    service.add_argument(
+        "--clusters",
+        type=_number,
+        default=SMALL_CLUSTERS,
+        metavar="N",
+        help=f"number of the small clusters of --large; 0: none (default: {SMALL_CLUSTERS})",
     )
     service.add_argument(
         "--viewers",

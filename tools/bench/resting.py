@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from tools.bench import level3
+from tools.bench import level3, objects
 from tools.bench.promises import Promise
 from tools.bench.running import RunningService, ServiceProblem
 
@@ -25,7 +25,6 @@ RUNS = 2
 ONE_SHARE, TEN_SHARE = 0.01, 0.03
 QUIET_SECONDS = 25.0  # longer than a session of PostgreSQL keeps what it has counted, and the slowest of our wakings
 MOST_SECONDS = 1_800.0
-ZONES = 3
 
 _WRITTEN = "SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables"
 _COMMITS = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
@@ -63,8 +62,8 @@ def measure(
     with psycopg.connect(service.database_url, autocommit=True) as database:
         for name in names:
             cluster_id = level3.cluster_new(service, name)
-            level3.load(service, cluster_id, [_node(number) for number in range(nodes)])
-            level3.load(service, cluster_id, [_pod(number, nodes) for number in range(pods)])
+            level3.load(service, cluster_id, [objects.node(number) for number in range(nodes)])
+            level3.load(service, cluster_id, [objects.running_pod(number, nodes) for number in range(pods)])
             level3.settled(database, cluster_id, stalled_seconds=MOST_SECONDS)
         _at_rest(database, quiet_seconds)
         for _ in range(RUNS):
@@ -130,44 +129,3 @@ def _promise(clusters: int, nodes: int, pods: int, before: Standing, after: Stan
 def target_of(clusters: int) -> float:
     """The share of one core that all processes may use beside so many clusters at rest."""
     return ONE_SHARE + (TEN_SHARE - ONE_SHARE) * (clusters - 1) / 9
-
-
-def _node(number: int) -> dict[str, Any]:
-    size = {"cpu": "16", "memory": "64Gi", "pods": "110"}
-    name = f"node-{number:05d}"
-    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}"}
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
-        "status": {"allocatable": size, "capacity": size, "conditions": [ready]},
-    }
-
-
-def _pod(number: int, nodes: int) -> dict[str, Any]:
-    container = {"name": "c", "image": "registry/app:1", "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}}}
-    kinds = ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-    conditions = [{"type": kind, "status": "True"} for kind in kinds]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"pod-{number:06d}", "namespace": "default", "labels": {"app": f"app-{number % 60:02d}"}},
-        "spec": {"nodeName": f"node-{number % nodes:05d}", "containers": [container]},
-        "status": {
-            "phase": "Running",
-            "conditions": conditions,
-            "startTime": "2026-01-01T00:00:00Z",
-            "containerStatuses": [
-                {
-                    "name": "c",
-                    "image": "registry/app:1",
-                    "imageID": "",
-                    "ready": True,
-                    "started": True,
-                    "restartCount": 0,
-                    "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
-                }
-            ],
-        },
-    }

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from kschedweb.environment import ROOT, variables
@@ -25,6 +26,8 @@ from kschedweb.ops.setup import CREDENTIAL_FILE
 
 READY_SECONDS = 180.0
 STOP_SECONDS = 60.0
+WAIT_SECONDS = 600.0
+PAUSE_SECONDS = 0.1
 NO_LIMITS = {"KSCHED_OBJECT_POSTS_PER_MINUTE": "0", "KSCHED_IMPORTS_PER_MINUTE": "0"}
 
 
@@ -37,6 +40,7 @@ class RunningService:
 
     def __enter__(self) -> RunningService:
         self.data = Path(tempfile.mkdtemp(prefix="ksbench-"))
+        self.joined: dict[str, subprocess.Popen[bytes]] = {}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -60,19 +64,37 @@ class RunningService:
                 raise ServiceProblem(f"the service does not start: {self.output[-2000:]}")
             # The embedded server's address is what the processes were given.
             words = Path(f"/proc/{self.pids()['web']}/environ").read_bytes().decode().split("\0")
-            self.database_url = next(word.partition("=")[2] for word in words if word.startswith("DATABASE_URL="))
+            self.given = dict(word.split("=", 1) for word in words if "=" in word)
+            self.database_url = self.given["DATABASE_URL"]
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        for joined in self.joined.values():
+            joined.kill()
+            joined.wait()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(STOP_SECONDS)
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.data, ignore_errors=True)
+
+    def join(self, kind: str, name: str) -> None:
+        """Start one more worker as another machine would; nobody starts it again when it ends."""
+        with open(self.data / "logs" / f"{name}.log", "ab") as log:
+            self.joined[name] = subprocess.Popen(
+                [sys.executable, "-P", "-m", "kschedweb.ops.worker", kind],
+                cwd=ROOT,
+                env=self.given,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
 
     @property
     def ended(self) -> bool:
@@ -94,7 +116,11 @@ class RunningService:
 
     def pids(self) -> dict[str, int]:
         """The processes by name; everything they started stands below them."""
-        return idle.service_pids(self.data)
+        return {**idle.service_pids(self.data), **{name: process.pid for name, process in self.joined.items()}}
+
+    def log(self, name: str) -> str:
+        """What a process has logged so far."""
+        return (self.data / "logs" / f"{name}.log").read_text(errors="replace")
 
     def cpu_seconds(self) -> dict[str, float]:
         """CPU time so far by process, each with everything below it."""
@@ -113,6 +139,12 @@ class RunningService:
                     lines = Path(f"/proc/{each}/status").read_text().splitlines()
                     total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
         return total
+
+
+def wait(what: Callable[[], bool], for_what: str, *, seconds: float = WAIT_SECONDS) -> None:
+    """Wait until something is true; ServiceProblem when it is not in time."""
+    if not wait_until(what, seconds=seconds, pause_seconds=PAUSE_SECONDS):
+        raise ServiceProblem(f"waited {seconds:.0f} s for {for_what} in vain")
 
 
 def _pss_mb(pid: int) -> float:
