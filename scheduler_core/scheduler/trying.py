@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace as evolve
+from itertools import chain, product
 from operator import attrgetter
 from typing import Final
 
@@ -55,8 +56,8 @@ def settled(engine: Engine, observer: Observer, one: OpenDecision) -> Comparison
         trial.learn(LOOKS_TO_SETTLE)
         return replace(found, outcome=EARLIER, cause=STATE, behind=tuple(trial.behind(position)), tries=tries)
     is_proven = position is None and is_whole and not observer.recent.is_cut
-    if is_proven or found.cause == PLUGIN:
-        return replace(found, tries=tries)
+    if (is_proven and not trial.agrees_in_another_order()) or found.cause == PLUGIN:
+        return replace(found, tries=trial.tries)
     return replace(found, outcome=UNCERTAIN, cause=STATE if position is None else SAMPLING, tries=tries)
 
 
@@ -116,6 +117,21 @@ class _Trial:
                 return found.positions[0], False
         return None, is_whole
 
+    def agrees_in_another_order(self) -> bool:
+        """Whether it agrees where one binding, or one for another, did not come in the order of the decisions."""
+        near, known = self.changes.get(BINDING, ()), self._room.known
+        before = [each for each in near if each.number <= known[BINDING]]
+        after = [each for each in near if each.number > known[BINDING]]
+        swapped = [*((each,) for each in near), *product(before, after)]
+        for position in (self._room.known, {**self._room.top, BINDING: known[BINDING]}):
+            if not is_at_or_above(position, self._room.least):
+                continue
+            for those in swapped:
+                verdict = self._judge_without_order(position, those)
+                if verdict is None or verdict.agrees:
+                    return True  # or nobody can say
+        return False
+
     def learn(self, most_looks: int) -> None:
         """Find the least positions that agree. Of pods that are bound late nothing is learned."""
         if not self.changes or not self._is_in_order or self.recent.is_cut:
@@ -143,19 +159,28 @@ class _Trial:
     def _judge(self, position: Position) -> Verdict | None:
         told = self._told(position)
         verdict = self._verdicts.get(told)
-        if verdict is not None:
-            return verdict
-        changed = len(self._newest_first) - sum(told)
-        looks = LOOKS_OF_A_TRY + self.engine.cache.node_count() + LOOKS_OF_A_CHANGE * changed
+        if verdict is None:
+            verdict = self._tried(taken_back(self._newest_first, position, self.one.asked.uid))
+            if verdict is not None:
+                self._verdicts[told] = verdict
+        return verdict
+
+    def _judge_without_order(self, position: Position, those: Sequence[Changed]) -> Verdict | None:
+        """Where of these what is known at the position is not, and what is not is."""
+        numbers = {each.place: 0 if each.number > position[each.kind] else position[each.kind] + 1 for each in those}
+        changes = (evolve(each, number=numbers.get(each.place, each.number)) for each in self._newest_first)
+        return self._tried(taken_back(changes, position, self.one.asked.uid))
+
+    def _tried(self, back: Sequence[Changed]) -> Verdict | None:
+        """What the engine decides without these changes; None when no more may be tried."""
+        looks = LOOKS_OF_A_TRY + self.engine.cache.node_count() + LOOKS_OF_A_CHANGE * len(back)
         if self._looks + looks > self._most_looks or not self.recent.spend(looks, self.engine.now):
             return None
         self.tries, self._looks = self.tries + 1, self._looks + looks
-        with rewound(self.engine, taken_back(self._newest_first, position, self.one.asked.uid)):
+        with rewound(self.engine, back):
             decided = decide_aside(self.engine, self.one.asked)
             node_name = self.one.found.node_name
-            verdict = Verdict(False) if decided is None else verdict_of(self.engine, *decided, node_name)
-        self._verdicts[told] = verdict
-        return verdict
+            return Verdict(False) if decided is None else verdict_of(self.engine, *decided, node_name)
 
     def _told(self, position: Position) -> tuple[int, ...]:
         """How many changes of each kind are known: equal where the state is."""
