@@ -23,6 +23,11 @@ def test_where_rules_are_equal_all_that_is_judged_agrees(seed: int) -> None:
     assert outcomes.total() and not outcomes["differed"]
 
 
+def test_decision_that_agrees_only_where_bindings_came_in_another_order_is_uncertain() -> None:
+    outcomes = {each.pod_key: each.outcome for each in played(55, EQUAL).comparisons}
+    assert outcomes["default/p3-7"] == "uncertain"
+
+
 @pytest.mark.parametrize(
     "planted, seed",
     [pytest.param(*each, marks=[] if each in QUICK else [pytest.mark.slow]) for each in product(PLANTED, range(DAYS))],
