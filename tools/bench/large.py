@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator
@@ -107,8 +106,9 @@ class _Cluster:
 
     def logged_seconds(self, message: str) -> list[float]:
         """The seconds that the scheduler logged of such messages about the cluster."""
-        line = rf'\] "{message}" cluster={self.id} .*?\bseconds=([0-9.]+)'
-        return [float(seconds) for seconds in re.findall(line, self.service.log("scheduler"))]
+        said = (line.partition(" seconds=") for line in self.service.log("scheduler").splitlines())
+        about = f'] "{message}" cluster={self.id} '
+        return [float(after.split()[0]) for before, found, after in said if found and about in f"{before} "]
 
 
 def measure(service: RunningService, *, nodes: int = NODES, pods: int | None = None) -> Iterator[Promise]:

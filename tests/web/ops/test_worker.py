@@ -82,7 +82,6 @@ BEAT = """
 import sys
 from kschedweb.celery import app
 from kschedweb.ops import worker
-from kschedweb.scheduling.runner import bindings, sweep
 
 def start(argv):
     app.loader.init_worker()

@@ -55,6 +55,8 @@ def test_renewals_after_the_first_write_nothing(
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = pg_backend_pid()"
+            " AND classid::bigint = hashtext(%s)::bigint & 4294967295",
+            [before["holder"]],
         )
         assert cursor.fetchone() == (1,)  # the last beat alone
 
