@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from kschedweb.kubeapi.exchange import JSON, Answer, RefusedError
 from kschedweb.kubeapi.media import Form
@@ -19,7 +20,9 @@ from scheduler_core.apiserver.replies import Reply, Shown
 
 def shown(reply: Reply, form: Form, include: str, now: int) -> Answer:
     """The reply in the form that the client wants."""
-    headers = [("warning", f"299 - {json.dumps(told, ensure_ascii=False)}") for told in reply.warnings]
+    headers = [
+        ("warning", f"299 - {json.dumps(told, ensure_ascii=False)}") for told in reply.warnings if _may_be_header(told)
+    ]
     if reply.retry_after_seconds:
         headers.append(("retry-after", str(reply.retry_after_seconds)))
     body: Any = reply.body
@@ -29,6 +32,11 @@ def shown(reply: Reply, form: Form, include: str, now: int) -> Answer:
     if form.media_type == JSON:  # while the objects are at hand; others take their time elsewhere
         shown.body = shown.content()
     return shown
+
+
+def _may_be_header(text: str) -> bool:
+    """Whether it has no control character, which ends an answer; such warnings are not given, as in upstream."""
+    return all(category(character) != "Cc" for character in text)
 
 
 def _reshaped(reply: Reply, form: Form, include: str, now: int) -> Any:

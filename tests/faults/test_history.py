@@ -237,10 +237,11 @@ COLUMNS = (
     Column("traces_checkpoint", "engine", "bytea", False),
     Column("traces_checkpoint", "objects_packed", "bytea", False),
 )
+_BYTES = "convert_to({0}::text, 'UTF8')"
 FLIP = {
     "bytea": "set_bit({0}, %(bit)s, 1 - get_bit({0}, %(bit)s))",
-    "text": "convert_from(set_bit({0}::bytea, %(bit)s, 1 - get_bit({0}::bytea, %(bit)s)), 'UTF8')",
-    "jsonb": "convert_from(set_bit({0}::text::bytea, %(bit)s, 1 - get_bit({0}::text::bytea, %(bit)s)), 'UTF8')::jsonb",
+    "text": f"convert_from(set_bit({_BYTES}, %(bit)s, 1 - get_bit({_BYTES}, %(bit)s)), 'UTF8')",
+    "jsonb": f"convert_from(set_bit({_BYTES}, %(bit)s, 1 - get_bit({_BYTES}, %(bit)s)), 'UTF8')::jsonb",
     "bigint": "{0} # (1 << %(bit)s)",
 }
 
@@ -273,7 +274,7 @@ def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Rand
 
 def stored(service: Service, cluster_id: int, chance: random.Random, column: Column) -> tuple[int, int, Sequence[str]]:
     """A row in which the column holds something: its id, its bits, and from where on the history needs it."""
-    length = {"bigint": "1", "bytea": "length({0})"}.get(column.kind, "length({0}::text::bytea)").format(column.name)
+    length = {"bigint": "1", "bytea": "length({0})"}.get(column.kind, "octet_length({0}::text)").format(column.name)
     held = f"FROM {column.table} WHERE cluster_id = %s AND {column.name} IS NOT NULL AND {length} > 0"
     place = chance.randrange(service.count(f"SELECT count(*) {held}", cluster_id))
     ((row, found),) = service.rows(f"SELECT id, {length} {held} ORDER BY id OFFSET %s LIMIT 1", cluster_id, place)

@@ -35,6 +35,7 @@ def test_who_has_no_role_there_is_told_of_no_cluster(served: Served) -> None:
         ("PATCH", f"{PODS}/p", b"{}", {"Content_Type": "application/apply-patch+cbor"}, 415),
         ("POST", PODS, b'{"metadata": {"name": "a\\u0000"}}', {}, 400),
         ("POST", PODS, b"[" * 100_000, {}, 400),
+        ("POST", PODS, b'{"\\u007f": {}}', {}, 422),  # it is unknown, and no Warning header can say so
         ("POST", PODS, b"a: &a [*a]", {"Content_Type": "application/yaml"}, 400),
         ("POST", PODS, b"\xff\xfe", {"Content_Type": "application/yaml"}, 400),
         ("GET", f"{PODS}?continue=%00", b"", {}, 400),
