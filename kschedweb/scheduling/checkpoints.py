@@ -53,6 +53,7 @@ class CheckpointTimer:
     step: int
     taken_at: float
     cost_seconds: float = 0.0  # of the one before
+    first_entries: int = 0  # of the engine's first step: pods that wait for a new engine come first
 
     def is_due(self, *, seq: int, step: int, monotonic: float, idle: bool, wanted: bool) -> bool:
         """`idle`: nothing is due at once. Somebody who waits for a checkpoint gets it whatever else there is."""
@@ -62,7 +63,7 @@ class CheckpointTimer:
         if passed < max(LEAST_SECONDS_BETWEEN, self.cost_seconds / MOST_SHARE) or not entries:
             return False
         if max(entries, step - self.step) >= EVERY_ENTRIES:
-            return idle or entries >= PUT_OFF_ENTRIES
+            return idle or entries - self.first_entries >= PUT_OFF_ENTRIES
         return idle and passed >= EVERY_SECONDS
 
 

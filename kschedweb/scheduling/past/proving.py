@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling import checkpoints
 from kschedweb.scheduling.due import clusters_unproven
 from kschedweb.scheduling.models import EngineState, HistoryProof
@@ -137,7 +138,7 @@ def _checkpoint_if_missing(walker: Walker, kept: _Kept) -> None:
         return
     if kept.objects is None or kept.objects.rv > walker.rv:
         kept.objects = objects_at(cluster_id, walker.rv)
-    with walking.without_collecting():
+    with without_collecting():
         kept.objects.advance(walker.rv)
         engine = checkpoint.dump(walker.engine)
     run, step = walker.place
