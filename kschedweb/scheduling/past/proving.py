@@ -140,7 +140,7 @@ def _checkpoint_if_missing(walker: Walker, kept: _Kept) -> None:
         kept.objects = objects_at(cluster_id, walker.rv)
     with without_collecting():
         kept.objects.advance(walker.rv)
-        engine = checkpoint.dump(walker.engine)
+        engine_packed = checkpoints.pack(checkpoint.dump(walker.engine))
     run, step = walker.place
     position = checkpoints.CheckpointPosition(
         run=run,
@@ -158,7 +158,7 @@ def _checkpoint_if_missing(walker: Walker, kept: _Kept) -> None:
             cluster_id=cluster_id,
             position=position,
             objects_rv=kept.objects.rv,
-            engine=engine,
+            engine_packed=engine_packed,
             objects_packed=kept.objects.packed(checkpoints.LEVEL),
             gates=settings.FEATURE_GATES if walker.gates is None else walker.gates,
         )
