@@ -53,6 +53,7 @@ class CheckpointTimer:
     step: int
     taken_at: float
     cost_seconds: float = 0.0  # of the one before
+    first_entries: int = 0  # of the engine's first step: pods that wait for a new engine come first
 
     def is_due(self, *, seq: int, step: int, monotonic: float, idle: bool, wanted: bool) -> bool:
         """`idle`: nothing is due at once. Somebody who waits for a checkpoint gets it whatever else there is."""
@@ -62,7 +63,7 @@ class CheckpointTimer:
         if passed < max(LEAST_SECONDS_BETWEEN, self.cost_seconds / MOST_SHARE) or not entries:
             return False
         if max(entries, step - self.step) >= EVERY_ENTRIES:
-            return idle or entries >= PUT_OFF_ENTRIES
+            return idle or entries - self.first_entries >= PUT_OFF_ENTRIES
         return idle and passed >= EVERY_SECONDS
 
 
@@ -72,13 +73,15 @@ def checkpoint_store(*, cluster_id: int, epoch: int, position: CheckpointPositio
         follow.read_only_moment()
         objects_rv = cluster_get(cluster_id).rv
         packed = _packed_objects(cluster_id)
+    # A large one takes seconds, for which a fenced transaction may not idle: its session would be ended.
+    engine_packed = pack(engine)
     with transaction.atomic():
         leases.fence_hold(cluster_id=cluster_id, epoch=epoch)
         checkpoint_insert(
             cluster_id=cluster_id,
             position=position,
             objects_rv=objects_rv,
-            engine=engine,
+            engine_packed=engine_packed,
             objects_packed=packed,
             gates=settings.FEATURE_GATES,
         )
@@ -91,7 +94,7 @@ def checkpoint_insert(
     cluster_id: int,
     position: CheckpointPosition,
     objects_rv: int,
-    engine: bytes,
+    engine_packed: bytes,
     objects_packed: bytes,
     gates: Mapping[str, bool],
 ) -> None:
@@ -107,10 +110,15 @@ def checkpoint_insert(
         at=position.at,
         digest=position.digest,
         gates=dict(gates),
-        engine=zstandard.ZstdCompressor(level=LEVEL).compress(engine),
+        engine=engine_packed,
         objects_packed=objects_packed,
     )
     Checkpoint.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def pack(engine: bytes) -> bytes:
+    """The engine's state as a checkpoint keeps it."""
+    return zstandard.ZstdCompressor(level=LEVEL).compress(engine)
 
 
 def checkpoint_want(*, cluster_id: int, wanted: bool = True) -> None:

@@ -17,9 +17,10 @@ import orjson
 import zstandard
 
 from kschedweb.common import packing
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling import adapters
 from kschedweb.scheduling.exchanges import exchange_payload
-from kschedweb.scheduling.past import comparing, exporting, files, journal, stores, walking
+from kschedweb.scheduling.past import comparing, exporting, files, journal, stores
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.scheduling.past.files import Head
 from kschedweb.scheduling.past.held import Held
@@ -147,7 +148,7 @@ class _Made:
                 walker.load(row)
                 self.digest = bytes(row.digest)
         while place < until:
-            with walking.without_collecting():
+            with without_collecting():
                 piece = journal.piece_after(number, place, until, with_decisions=True)
                 for step in piece.steps:
                     self._step(walker, step, piece)

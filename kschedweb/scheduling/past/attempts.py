@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from kschedweb.common.collector import without_collecting
 from kschedweb.common.errors import InvalidError, NotFoundError
 from kschedweb.scheduling.past import comparing, journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference
@@ -101,7 +102,7 @@ def attempt_with(*, cluster_id: int, seq: int, plugin: str, weight: int) -> Atte
     Of use is only what it says of the node that it chose.
     """
     before = _before(cluster_id, seq, Wanted())
-    with walking.without_collecting():
+    with without_collecting():
         return again.attempt_with(*before.walker.asked(before.step, before.piece), before.place, plugin, weight)
 
 
@@ -111,7 +112,7 @@ def _made(
     """The attempt, what was seen of it, and the first difference from its record."""
     step, piece, place = before.step, before.piece, before.place
     try:
-        with walking.without_collecting():
+        with without_collecting():
             effects, seen = make(*before.walker.asked(step, piece), place)
     except CoreError as error:
         return None, None, _difference(before, seq, "", "step", "was made", str(error))

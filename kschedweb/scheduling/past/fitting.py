@@ -13,8 +13,9 @@ from typing import Any
 
 from kschedweb.cluster import adapters
 from kschedweb.cluster.workloads import PART_OF
+from kschedweb.common.collector import without_collecting
 from kschedweb.common.errors import InvalidError, NotFoundError
-from kschedweb.scheduling.past import trying, walking
+from kschedweb.scheduling.past import trying
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.trying import There
 from scheduler_core.api.pod import Pod
@@ -106,7 +107,7 @@ def _told(
     costs: Mapping[str, int],
     limit: int,
 ) -> FitsTold:
-    with walking.without_collecting():
+    with without_collecting():
         found = fits(there.engine, pods[0], pods[1:], needed=needed, costs=costs, limit=limit)
     if found is None:
         profiles = sorted(there.engine.frameworks)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.past import journal, stores, walking
 from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.objects import Objects, objects_at
@@ -219,7 +220,7 @@ def _made(cluster_id: int, position: Position | None, at: datetime | None) -> Mo
 
 def _objects(cluster_id: int, rv: int, kept: _Kept | None) -> Objects:
     """The kept ones led on to a position, or others where that lies behind them."""
-    with walking.without_collecting():
+    with without_collecting():
         earlier = None if kept is None else kept.objects
         objects = objects_at(cluster_id, rv) if earlier is None or earlier.rv > rv else earlier
         objects.advance(rv)

@@ -15,6 +15,7 @@ import msgspec
 import zstandard
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import without_collecting
 from kschedweb.common.errors import ApplicationError
 from kschedweb.scheduling.past import journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference
@@ -123,7 +124,7 @@ def _is_written(walker: Walker, place: Place) -> bool:
     came_to = walker.place, walker.rv, walker.seq, walker.config_version, walker.digest or b""
     if came_to != (place, row.rv, row.seq, row.config_version, bytes(row.digest)):
         return False
-    with walking.without_collecting():
+    with without_collecting():
         made = checkpoint.dump(walker.engine)
         written = zstandard.ZstdDecompressor().decompress(bytes(row.engine))
         return made == written or bool(msgspec.msgpack.decode(made) == msgspec.msgpack.decode(written))

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling import checkpoints
 from kschedweb.scheduling.due import clusters_unproven
 from kschedweb.scheduling.models import EngineState, HistoryProof
@@ -137,9 +138,9 @@ def _checkpoint_if_missing(walker: Walker, kept: _Kept) -> None:
         return
     if kept.objects is None or kept.objects.rv > walker.rv:
         kept.objects = objects_at(cluster_id, walker.rv)
-    with walking.without_collecting():
+    with without_collecting():
         kept.objects.advance(walker.rv)
-        engine = checkpoint.dump(walker.engine)
+        engine_packed = checkpoints.pack(checkpoint.dump(walker.engine))
     run, step = walker.place
     position = checkpoints.CheckpointPosition(
         run=run,
@@ -157,7 +158,7 @@ def _checkpoint_if_missing(walker: Walker, kept: _Kept) -> None:
             cluster_id=cluster_id,
             position=position,
             objects_rv=kept.objects.rv,
-            engine=engine,
+            engine_packed=engine_packed,
             objects_packed=kept.objects.packed(checkpoints.LEVEL),
             gates=settings.FEATURE_GATES if walker.gates is None else walker.gates,
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.past import journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference, difference
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
@@ -43,7 +44,7 @@ class Replay:
     def go(self, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Go on to the end or the first difference; at least one step, until it is enough. ClusterGoneError."""
         while not self.is_over:
-            with walking.without_collecting():
+            with without_collecting():
                 self._go_on(is_enough)
             if is_enough():
                 return

@@ -18,6 +18,7 @@ import orjson
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import ApiObject, Cluster, Pod
+from kschedweb.common.collector import without_collecting
 from kschedweb.common.errors import ApplicationError
 from kschedweb.scheduling.past import asking, journal, stores, walking
 from kschedweb.scheduling.past.moments import Position
@@ -125,7 +126,7 @@ def _led(kept: _Kept, cluster: Cluster) -> _Kept | None:
 
 
 def _step(scheduler: Scheduler, now: int, changes: Sequence[Change]) -> None:
-    with walking.without_collecting():
+    with without_collecting():
         scheduler.step(now, list(changes), _NO_CYCLES)
 
 

@@ -19,6 +19,7 @@ import orjson
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Change, Cluster, Pod
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.past import journal, walking
 from kschedweb.scheduling.past.objects import Key, Objects, objects_at
 from scheduler_core.api import manifests
@@ -95,7 +96,7 @@ class Follower:
     def cycle(self, objects: Objects) -> Cycle | None:
         """The cycle that the pod would have with these objects; None where it would have none."""
         self.runs += 1
-        with walking.without_collecting():
+        with without_collecting():
             self.scheduler.step(self.now, list(self._changes(objects)), _NO_CYCLES)
         self._held = dict(objects.texts)
         there = self.scheduler.engine.store.pod(f"{self.key[1]}/{self.key[2]}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import zstandard
@@ -12,6 +9,7 @@ from django.conf import settings
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.common import packing
+from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.beginnings import beginning_of
 from kschedweb.scheduling.past import journal, stores
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
@@ -146,21 +144,6 @@ def _beginning(step: EngineStep) -> tuple[Beginning, dict[str, bool] | None]:
     raise NotReplayableError(
         f"what the engine of run {step.run} was made of is not kept: it was made by an earlier release"
     )
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """An engine is made of objects that stay: to look for garbage among them takes as long again.
-
-    What is garbage meanwhile is found afterwards; counting references frees nearly all of it at once.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def bare_engine(cluster: Cluster, version: int) -> Scheduler:

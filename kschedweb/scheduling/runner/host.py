@@ -16,7 +16,7 @@ from django.conf import settings
 from kschedweb.cluster import clock, extender_http, follow
 from kschedweb.cluster.choices import Pace
 from kschedweb.cluster.extender_http import StepTime
-from kschedweb.common.collector import settle_after
+from kschedweb.common.collector import settle_after, without_collecting
 from kschedweb.common.memory import trim
 from kschedweb.common.metrics import RECORDER
 from kschedweb.scheduling import adapters, selectors, services
@@ -202,9 +202,14 @@ class EngineHost:
         self._meter = Meter(self.cluster_id, self.monotonic)
         self.be_patient(REBUILD_SECONDS)
         keeps = self._engine is not None  # and goes on, should the new configuration be of no use
-        stored = building.read(
-            cluster_id=self.cluster_id, epoch=self.epoch, build=self._build, only_wanted=keeps, sharing=self._sharing
-        )
+        with without_collecting():
+            stored = building.read(
+                cluster_id=self.cluster_id,
+                epoch=self.epoch,
+                build=self._build,
+                only_wanted=keeps,
+                sharing=self._sharing,
+            )
         building.state_tell(
             cluster_id=self.cluster_id, epoch=self.epoch, stored=stored, engine=stored.engine or self._engine
         )
@@ -214,24 +219,28 @@ class EngineHost:
         if engine is None:
             return
         building.reuse_tell(cluster_id=self.cluster_id, engine=engine)
-        settle_after(len(changes))
-        trim()
         now = self._now(clock.now_of(self.cluster_id))
         self._run, self._step = stored.run + 1, 0
         self._digest = START_OF_CHAIN
         self._seq = cluster.seq
         self._rv_seen = stored.rv
         self._config_version = stored.config_version
-        self._checkpoints = CheckpointTimer(self._seq, 0, self.monotonic() - LEAST_SECONDS_BETWEEN)
         beginning = recorded.Beginning(stored.in_flight, stored.attempts)
-        effects = recorded.begin(engine, beginning, recorded.RecordedStep(now, changes, 0))
+        with without_collecting():
+            effects = recorded.begin(engine, beginning, recorded.RecordedStep(now, changes, 0))
+        settle_after(len(changes))
+        trim()
         self._keeper.remembered = selectors.remembered(
             cluster_id=self.cluster_id,
             pod_uids=[move.pod_uid for move in effects.moves if isinstance(move, QueueMove)],
             now=now,
         )
         self._engine = engine
+        begun_seq = self._seq
         self._commit(kind, effects, now, stored.rv, 0, 0, beginning)
+        self._checkpoints = CheckpointTimer(
+            begun_seq, 0, self.monotonic() - LEAST_SECONDS_BETWEEN, first_entries=self._seq - begun_seq
+        )
         self._tell(kind, effects, (), started)
         took = round(self.monotonic() - started, 3)
         log.info("engine built", cluster=self.cluster_id, kind=kind, objects=len(changes), rv=stored.rv, seconds=took)

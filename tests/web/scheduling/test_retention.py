@@ -279,6 +279,9 @@ def test_engine_that_cannot_be_written_down_goes_on(
     ("steps enough", {"seq": 10, "step": 5_000}, True),
     ("busy", {"seq": 5_000, "step": 10, "idle": False}, False),
     ("busy for long", {"seq": 50_000, "step": 10, "idle": False}, True),
+    ("busy with what waited for a new engine", {"seq": 90_000, "step": 2, "idle": False, "first": 80_000}, False),
+    ("a new engine, busy for long", {"seq": 130_000, "step": 10, "idle": False, "first": 80_000}, True),
+    ("a new engine without work", {"seq": 80_000, "step": 1, "first": 80_000}, True),
     ("taken a minute ago", {"seq": 90_000, "step": 10, "monotonic": 59.0}, False),
     ("they take long", {"seq": 90_000, "step": 10, "monotonic": 399.0, "cost": 4.0}, False),
     ("long ago for that", {"seq": 90_000, "step": 10, "monotonic": 400.0, "cost": 4.0}, True),
@@ -288,7 +291,9 @@ def test_engine_that_cannot_be_written_down_goes_on(
 )
 def test_checkpoint_is_due(given: dict[str, float], want: bool) -> None:
     given = dict(given)
-    timer = CheckpointTimer(seq=0, step=0, taken_at=0.0, cost_seconds=given.pop("cost", 0.0))
+    timer = CheckpointTimer(
+        seq=0, step=0, taken_at=0.0, cost_seconds=given.pop("cost", 0.0), first_entries=int(given.pop("first", 0))
+    )
     defaults = {"monotonic": 60.0, "idle": True, "wanted": False}
     assert timer.is_due(**(defaults | given)) is want  # type: ignore[arg-type]
 
