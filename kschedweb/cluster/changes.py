@@ -63,7 +63,7 @@ class ChangeEntry:
 # Who listens is told by the statement that locks the row: a statement of its own would cost as much as either.
 _TOLD = "(SELECT count(pg_notify(channel, c.id::text)) FROM unnest(%s::text[]) channel)"
 _COLUMNS_READ = f"c.rv, c.is_mirror OR c.is_record, c.name, c.is_record, {_TOLD}"
-_COUNT = f"UPDATE cluster_cluster c SET rv = rv + %s WHERE id = %s RETURNING {_COLUMNS_READ}"
+_COUNT = f"UPDATE cluster_cluster c SET rv = rv + %s::int WHERE id = %s RETURNING {_COLUMNS_READ}"
 _LOOK = f"SELECT {_COLUMNS_READ} FROM cluster_cluster c WHERE id = %s"
 
 
@@ -87,30 +87,29 @@ def changes_commit(
     texts = [each.payload if isinstance(each.payload, bytes) else orjson.dumps(each.payload) for each in entries]
     contents = [packing.compressed(text) for text in texts]
     at = moment_of(now)
-    with connection.cursor() as cursor:
-        channels = [wake.READERS_CHANNEL, *tell]
-        if entries:
-            cursor.execute(_COUNT, [len(entries), cluster_id, channels])
-        else:
-            cursor.execute(_LOOK, [channels, cluster_id])
-        row = cursor.fetchone()
-        if row is None:
-            raise ClusterGoneError(cluster_id)
-        last: int = row[0]
-        if row[1] and not follows_source and any(str(each.operation) in _OF_OBJECTS for each in entries):
-            raise read_only(cluster_id, row[2], is_record=row[3])
-        first = last - len(entries) + 1
-        if entries:
+    channels = [wake.READERS_CHANNEL, *tell]
+    if entries:
+        rows = bulk.read_rows(_COUNT, [len(entries), cluster_id, channels])
+    else:
+        rows = bulk.read_rows(_LOOK, [channels, cluster_id])
+    if not rows:
+        raise ClusterGoneError(cluster_id)
+    last, is_read_only, cluster, is_record, _ = rows[0]
+    if is_read_only and not follows_source and any(str(each.operation) in _OF_OBJECTS for each in entries):
+        raise read_only(cluster_id, cluster, is_record=is_record)
+    first = last - len(entries) + 1
+    if entries:
+        with bulk.together(len(entries)):
             bulk.copy_rows(
                 "cluster_change",
                 _COLUMNS,
-                (
+                [
                     (cluster_id, rv, e.kind, e.namespace, e.name, e.uid, str(e.operation), content, e.actor, at)
                     for rv, (e, content) in enumerate(zip(entries, contents, strict=True), first)
-                ),
+                ],
             )
             _write_state(cluster_id, entries, map(Written, count(first), texts, contents))
-    return last
+    return int(last)
 
 
 def read_only(cluster_id: int, name: str, *, is_record: bool = False) -> ReadOnlyError:

@@ -14,10 +14,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from django.db import connection
-
 from kschedweb.cluster.choices import ClockMode
 from kschedweb.cluster.models import ClockReading, Cluster
+from kschedweb.common import bulk
 
 SECOND = 1_000_000
 LAST = 7_258_118_400 * SECOND  # 2200-01-01: no clock that goes by steps gets beyond
@@ -32,10 +31,8 @@ def wall_us() -> int:
 
 def now_of(cluster_id: int) -> int:
     """The time in the cluster; wall time when there is none of that id."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TIME, [cluster_id])
-        offset, at = cursor.fetchone() or (0, None)
-    return reading(offset, at)
+    (row,) = bulk.read_rows(_TIME, [cluster_id]) or [(0, None)]
+    return reading(*row)
 
 
 def reading(offset: int, at: int | None) -> int:

@@ -13,6 +13,7 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 
 from kschedweb.cluster.models import Cluster
+from kschedweb.common import bulk
 from kschedweb.common.errors import ClusterGoneError
 
 log = structlog.get_logger(__name__)
@@ -20,8 +21,13 @@ log = structlog.get_logger(__name__)
 
 def check(cluster_id: int) -> None:
     """ClusterGoneError unless there is such a cluster."""
-    if not Cluster.objects.filter(pk=cluster_id).exists():
+    if not is_there(cluster_id):
         raise ClusterGoneError(cluster_id)
+
+
+def is_there(cluster_id: int) -> bool:
+    """Whether there is such a cluster. Asked with every request, hence no query set that is made anew each time."""
+    return bool(bulk.read_rows(f"SELECT 1 FROM {Cluster._meta.db_table} WHERE id = %s", [cluster_id]))
 
 
 def explains(error: Exception, cluster_id: int) -> bool:
@@ -30,7 +36,7 @@ def explains(error: Exception, cluster_id: int) -> bool:
         return True
     if isinstance(error, OperationalError | InterfaceError) or connection.needs_rollback:
         return False  # nothing can be asked
-    return not Cluster.objects.filter(pk=cluster_id).exists()
+    return not is_there(cluster_id)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def answer(request: Request, who: Principal) -> Answer | Begun:
         if isinstance(asked, Answer):
             return asked
         if request.method != "GET":
-            (written,) = write([asked], who)
+            (written,) = _written([asked], who)
             return written
         if request.at is not None:
             return _answer_then(request, asked, past.then(who.cluster_id, request, asked.route.kind.name), who)
@@ -173,9 +173,12 @@ def write(together: Sequence[Asked], who: Principal) -> list[Answer]:
     Several: those that `grouping.object_of` has objects for.
     """
     with _existing(who.cluster_id):
-        ensure_bootstrapped(who)
-        replies = _write([asked.call for asked in together], who)
-        now = clock.now_of(who.cluster_id)
+        return _written(together, who)
+
+
+def _written(together: Sequence[Asked], who: Principal) -> list[Answer]:
+    ensure_bootstrapped(who)
+    replies, now = _write([asked.call for asked in together], who)
     return [shown(reply, each.form, each.include, now) for each, reply in zip(together, replies, strict=True)]
 
 
@@ -214,15 +217,17 @@ def _read(call: Call, who: Principal) -> tuple[Reply | Watch, int]:
         raise RefusedError(lists.too_old(first(call.query, "continue")).status) from None
 
 
-def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
+def _write(together: Sequence[Call], who: Principal) -> tuple[list[Reply], int]:
+    """The replies, and the cluster's time that the calls were carried out at."""
     for left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
-                replies = _replies(together, who)
+                now = clock.now_of(who.cluster_id)
+                replies = _replies(together, who, now)
                 wake.once_after_commit("scheduling.ensure_leader", cluster_id=who.cluster_id)
                 if who.lifecycle_mode == LifecycleMode.SIMULATE and any(map(_concerns_controllers, together)):
                     wake.after_commit("lifecycle.tick", cluster_id=who.cluster_id)
-            return replies
+            return replies, now
         except IntegrityError:
             # Somebody made the object at the same moment: the next try finds it.
             if not left:
@@ -233,8 +238,8 @@ def _write(together: Sequence[Call], who: Principal) -> list[Reply]:
     raise AssertionError("unreachable")
 
 
-def _replies(together: Sequence[Call], who: Principal) -> list[Reply]:
-    server, now = _server(who, together[0]), clock.now_of(who.cluster_id)
+def _replies(together: Sequence[Call], who: Principal, now: int) -> list[Reply]:
+    server = _server(who, together[0])
     if len(together) > 1:
         return calls.answer_together(server, together, now)
     reply = calls.answer(server, together[0], now)

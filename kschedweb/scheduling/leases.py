@@ -20,13 +20,15 @@ from django.utils import timezone
 
 from kschedweb.cluster import gone
 from kschedweb.cluster.models import Cluster, Event, Node, Pod
+from kschedweb.common import bulk
 from kschedweb.common.connections import prepared
 from kschedweb.scheduling.beats import BEATING, HEARD, LAST
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
 
 LEASE_KIND, LEASE_NAMESPACE, LEASE_NAME = "Lease", "kube-system", "kube-scheduler"
-# The server ends a transaction that is silent for so long between two statements. It does not within a COPY.
+# The server ends a transaction that is silent for so long between two statements. It does not
+# within a COPY, nor between statements that are sent together.
 IDLE_IN_TRANSACTION_MS = 2000
 # The share of its time that a takeover leaves to writers under the old epoch before it ends their sessions.
 PATIENCE = 0.5
@@ -252,15 +254,13 @@ def fence_close(*, cluster_id: int) -> None:
 
 
 def _fence_hold(cluster_id: int, epoch: int | None, strength: str) -> int | None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT epoch, set_config('idle_in_transaction_session_timeout', %s, true),"
-            " pg_advisory_xact_lock_shared(%s, %s) FROM lease_fences"
-            f" WHERE cluster_id = %s AND (%s::bigint IS NULL OR epoch = %s) FOR {strength}",
-            [f"{IDLE_IN_TRANSACTION_MS}ms", LOCK_CLASS, _lock_key(cluster_id), cluster_id, epoch, epoch],
-        )
-        row = cursor.fetchone()
-    return None if row is None else int(row[0])
+    rows = bulk.read_rows(
+        "SELECT epoch, set_config('idle_in_transaction_session_timeout', %s, true),"
+        " pg_advisory_xact_lock_shared(%s::int, %s::int) FROM lease_fences"
+        f" WHERE cluster_id = %s AND epoch = coalesce(%s::bigint, epoch) FOR {strength}",
+        [f"{IDLE_IN_TRANSACTION_MS}ms", LOCK_CLASS, _lock_key(cluster_id), cluster_id, epoch],
+    )
+    return int(rows[0][0]) if rows else None
 
 
 def silent_writers_end() -> int:

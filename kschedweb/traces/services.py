@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
+from kschedweb.common import bulk
 from kschedweb.traces.models import ThroughputCount
 from kschedweb.traces.selectors.throughput import (
     MINUTES,
@@ -52,8 +53,7 @@ def throughput_add(
     """
     counted = [(results or {}).get(result, 0) for result in RESULT_COLUMNS]
     sizes = [None if queued is None else queued[name] for name in QUEUE_COLUMNS]
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD, [cluster_id, at, *counted, bound, run, *sizes])
+    bulk.execute(_ADD, [cluster_id, at, *counted, bound, run, *sizes])
 
 
 def throughput_roll_up(*, cluster_id: int, now: datetime) -> None:

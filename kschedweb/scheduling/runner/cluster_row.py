@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from django.db import connection
-
 from kschedweb.cluster import clock
+from kschedweb.common import bulk
 from kschedweb.common.errors import ClusterGoneError
 from kschedweb.scheduling.runner.pace import PaceSetting
 
@@ -32,12 +31,10 @@ class ClusterRow:
 
 def read_row(cluster_id: int) -> ClusterRow:
     """The row as it is; ClusterGoneError."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CLUSTER, [cluster_id])
-        values = cursor.fetchone()
-    if values is None:
+    rows = bulk.read_rows(_CLUSTER, [cluster_id])
+    if not rows:
         raise ClusterGoneError(cluster_id)
-    rv, pace, rate, requested, done, config_version, wanted, synced, mirror, offset, at = values
+    rv, pace, rate, requested, done, config_version, wanted, synced, mirror, offset, at = rows[0]
     setting = PaceSetting(pace, rate, max(0, requested - done))
     now = clock.reading(offset, at)
     return ClusterRow(rv, setting, config_version, bool(wanted), synced, mirror, now, at is not None)

@@ -94,7 +94,7 @@ INSERT INTO traces_enginestep (cluster_id, run, epoch, step, kind, log_from, log
     cycles, config_version, digest, rv, seq_at_rv, began_from)
 SELECT %(cluster_id)s, %(run)s, %(epoch)s, %(step)s, %(kind)s, %(log_from)s, %(log_to)s, %(seq_from)s, %(seq_to)s,
     %(now)s, %(now_us)s, %(cycles)s, %(config_version)s, %(digest)s, moved.rv, moved.step_seq,
-    %(began_from)s FROM moved
+    %(began_from)s::bytea FROM moved
 """
 _ENGINE = """
 INSERT INTO engine_states AS row (cluster_id, epoch, run, step, rv_seen, digest, config_version, checkpoint_wanted,
@@ -113,7 +113,7 @@ def step_commit(*, position: StepPosition, rows: StepRows, effects: Effects, reb
     A `rebuilt` engine tells anew where every pod stands; what the one before said is dropped.
     """
     cluster_id = position.cluster_id
-    with transaction.atomic():
+    with transaction.atomic(), bulk.together(len(rows.log)):
         leases.fence_hold(cluster_id=cluster_id, epoch=position.epoch)
         attempts: list[tuple[Any, ...]] = []
         # Matrices are packed while PostgreSQL is busy with the log.
@@ -269,37 +269,34 @@ def _step_insert(position: StepPosition, rows: StepRows) -> None:
     values = {field: getattr(position, field) for field in _POSITION} | {
         "seq_to": rows.seq_to, "digest": rows.digest, "updated_at": timezone.now(),
     }  # fmt: skip
-    with connection.cursor() as cursor:
-        cursor.execute(_ENGINE, values)
-        cursor.execute(_STEP, values)
+    bulk.execute(_ENGINE, values)
+    bulk.execute(_STEP, values)
 
 
 def _queue_states_put(cluster_id: int, rows: Iterable[QueueRow]) -> None:
     rows = list(rows)
     gone = [row.pod_uid for row in rows if not row.queue]
     if gone:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"DELETE FROM {QueueState._meta.db_table} WHERE cluster_id = %s AND pod_uid = ANY(%s)",
-                [cluster_id, gone],
-            )
+        bulk.execute(
+            f"DELETE FROM {QueueState._meta.db_table} WHERE cluster_id = %s AND pod_uid = ANY (%b::text[])",
+            [cluster_id, gone],
+        )
     stay = [row for row in rows if row.queue]
     if not stay:
         return
     columns = "pod_uid, pod_key, queue, node_name, event, since, attempts, backoff_until, plugins, seq"
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {QueueState._meta.db_table} (cluster_id, {columns}) SELECT %s, {columns}"
-            " FROM jsonb_to_recordset(%s::jsonb) AS given (pod_uid text, pod_key text, queue text, node_name text,"
-            " event text, since timestamptz, attempts int, backoff_until timestamptz, plugins text[], seq bigint)"
-            " ON CONFLICT (cluster_id, pod_uid) DO UPDATE SET pod_key = EXCLUDED.pod_key, queue = EXCLUDED.queue,"
-            " node_name = EXCLUDED.node_name, event = EXCLUDED.event, since = EXCLUDED.since,"
-            # Moves of the cache do not know how often the pod was tried.
-            " attempts = CASE WHEN EXCLUDED.queue IN ('assumed', 'waiting') THEN greatest(traces_queuestate.attempts,"
-            " EXCLUDED.attempts) ELSE EXCLUDED.attempts END,"
-            " backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins, seq = EXCLUDED.seq",
-            [cluster_id, bulk.json_text(stay)],
-        )
+    bulk.execute(
+        f"INSERT INTO {QueueState._meta.db_table} (cluster_id, {columns}) SELECT %s, {columns}"
+        " FROM jsonb_to_recordset(%s::jsonb) AS given (pod_uid text, pod_key text, queue text, node_name text,"
+        " event text, since timestamptz, attempts int, backoff_until timestamptz, plugins text[], seq bigint)"
+        " ON CONFLICT (cluster_id, pod_uid) DO UPDATE SET pod_key = EXCLUDED.pod_key, queue = EXCLUDED.queue,"
+        " node_name = EXCLUDED.node_name, event = EXCLUDED.event, since = EXCLUDED.since,"
+        # Moves of the cache do not know how often the pod was tried.
+        " attempts = CASE WHEN EXCLUDED.queue IN ('assumed', 'waiting') THEN greatest(traces_queuestate.attempts,"
+        " EXCLUDED.attempts) ELSE EXCLUDED.attempts END,"
+        " backoff_until = EXCLUDED.backoff_until, plugins = EXCLUDED.plugins, seq = EXCLUDED.seq",
+        [cluster_id, bulk.json_text(stay)],
+    )
 
 
 def _copy(
@@ -327,4 +324,4 @@ def _copy(
                 written[index + 1] = bulk.json_text(row[index])
         return written
 
-    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], map(values, rows), meanwhile=meanwhile)
+    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], list(map(values, rows)), meanwhile=meanwhile)

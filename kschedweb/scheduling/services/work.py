@@ -33,6 +33,11 @@ from scheduler_core.apiserver.server import changes_of
 Work = TypeVar("Work", Binding, Eviction)
 
 BATCH = 200
+# A pod put in anew under its old uid had no node until now: what was done for it is history.
+_SUPERSEDE = (
+    f"UPDATE {Binding._meta.db_table} SET status = '{WorkStatus.SUPERSEDED.value}'"
+    f" WHERE cluster_id = %s AND pod_uid = ANY (%b::text[]) AND status = '{WorkStatus.DONE.value}'"
+)
 
 
 def bindings_carry_out(*, cluster_id: int) -> int:
@@ -64,15 +69,13 @@ def bindings_carry_out(*, cluster_id: int) -> int:
                     },
                 )
             )
-        # A pod put in anew under its old uid had no node until now: what was done for it is history.
         bound = [row.pod_uid for row in rows if row.status == WorkStatus.DONE]
-        Binding.objects.filter(cluster_id=cluster_id, pod_uid__in=bound, status=WorkStatus.DONE).update(
-            status=WorkStatus.SUPERSEDED
-        )
-        _work_finish(Binding, rows)
-        if bound:
-            trace_services.throughput_add(cluster_id=cluster_id, at=now, bound=len(bound))
-        server.store.commit(changes_of(answers), now_us, verdicts)
+        with bulk.together(len(rows)):
+            bulk.execute(_SUPERSEDE, [cluster_id, bound])
+            _work_finish(Binding, rows)
+            if bound:
+                trace_services.throughput_add(cluster_id=cluster_id, at=now, bound=len(bound))
+            server.store.commit(changes_of(answers), now_us, verdicts)
     results = {"success": len(bound), "error": len(rows) - len(bound)}
     api_calls_measure("pod_binding", results, time.monotonic() - started, cluster_id=cluster_id)
     return len(rows)
@@ -112,14 +115,17 @@ def evictions_carry_out(*, cluster_id: int) -> int:
 
 def _claim(model: type[Work], cluster_id: int) -> list[Work]:
     """Pending rows of the epoch in force, locked; the fence stays held until commit."""
-    epoch = leases.fence_share(cluster_id=cluster_id)
-    if epoch is None:
-        return []
-    return list(
-        model.objects.select_for_update(skip_locked=True)
-        .filter(cluster_id=cluster_id, status=WorkStatus.PENDING, epoch=epoch)
-        .order_by("id")[:BATCH]
-    )
+    with bulk.together():
+        epoch = leases.fence_share(cluster_id=cluster_id)
+        if epoch is None:
+            return []
+        columns = [field.attname for field in model._meta.concrete_fields]
+        rows = bulk.read_rows(
+            f"SELECT {', '.join(columns)} FROM {model._meta.db_table} WHERE cluster_id = %s AND epoch = %s"
+            f" AND status = '{WorkStatus.PENDING.value}' ORDER BY id LIMIT {BATCH} FOR UPDATE SKIP LOCKED",
+            [cluster_id, epoch],
+        )
+    return [model.from_db(None, columns, row) for row in rows]
 
 
 def _key(row: Binding | Eviction) -> ObjectKey:
