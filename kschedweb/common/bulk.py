@@ -79,7 +79,7 @@ def _insert(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -
     """One prepared statement, carried out for each row; all of it is one exchange."""
     with _cursor() as cursor:
         cursor.executemany(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})", rows
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})", list(rows)
         )
 
 
