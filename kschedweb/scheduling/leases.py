@@ -27,12 +27,12 @@ from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, Eviction
 
 LEASE_KIND, LEASE_NAMESPACE, LEASE_NAME = "Lease", "kube-system", "kube-scheduler"
-# The server ends a transaction that is silent for so long between two statements. It does not
-# within a COPY, nor between statements that are sent together.
+# The server ends a transaction that is silent for so long between two statements. It does not within a COPY, nor
+# between statements that are sent together.
 IDLE_IN_TRANSACTION_MS = 2000
 # The share of its time that a takeover leaves to writers under the old epoch before it ends their sessions.
 PATIENCE = 0.5
-# So long may a COPY under the fence take before the sweep takes its writer for frozen.
+# So long may a COPY, or statements sent together, take under the fence before the sweep takes its writer for frozen.
 COPY_SECONDS = 60.0
 # Whoever holds the fence of a cluster holds this advisory lock as well: so `pg_locks` tells which sessions these are.
 LOCK_CLASS = 0x6B736C66

@@ -273,13 +273,30 @@ def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Rand
 
 
 def stored(service: Service, cluster_id: int, chance: random.Random, column: Column) -> tuple[int, int, Sequence[str]]:
-    """A row in which the column holds something: its id, its bits, and from where on the history needs it."""
+    """A row in which the column holds something: its id, its bits, and which part of the history needs it."""
     length = {"bigint": "1", "bytea": "length({0})"}.get(column.kind, "octet_length({0}::text)").format(column.name)
     held = f"FROM {column.table} WHERE cluster_id = %s AND {column.name} IS NOT NULL AND {length} > 0"
     place = chance.randrange(service.count(f"SELECT count(*) {held}", cluster_id))
     ((row, found),) = service.rows(f"SELECT id, {length} {held} ORDER BY id OFFSET %s LIMIT 1", cluster_id, place)
-    if column.table != "traces_checkpoint":
-        return row, 8 * found if column.kind != "bigint" else 8, ()
-    # Read only by who begins there.
-    ((rv, seq),) = service.rows("SELECT objects_rv, seq FROM traces_checkpoint WHERE id = %s", row)
-    return row, 8 * found, ("--from", f"{rv}.{seq}")
+    bits = 8 if column.kind == "bigint" else 8 * found
+    if column.table == "cluster_change":
+        return row, bits, ()
+    if column.table == "traces_checkpoint":  # read only by who begins there
+        ((rv, seq),) = service.rows("SELECT objects_rv, seq FROM traces_checkpoint WHERE id = %s", row)
+        return row, bits, ("--from", f"{rv}.{seq}")
+    return row, bits, part_around(service, cluster_id, column.table, row)
+
+
+def part_around(service: Service, cluster_id: int, table: str, row: int) -> Sequence[str]:
+    """The steps from the last checkpoint before a row of a step to the end of that step: nothing else reads it."""
+    of_step = "s.id = row.id" if table == "traces_enginestep" else "row.seq > s.seq_from AND row.seq <= s.seq_to"
+    ((log_to, seq_from, seq_to),) = service.rows(
+        "SELECT s.log_to, s.seq_from, s.seq_to FROM traces_enginestep s JOIN"
+        f" {table} row ON row.cluster_id = s.cluster_id AND {of_step} WHERE row.id = %s",
+        row,
+    )
+    before = service.rows(
+        "SELECT objects_rv, seq FROM traces_checkpoint WHERE cluster_id = %s AND seq <= %s ORDER BY seq DESC LIMIT 1",
+        *(cluster_id, seq_from),
+    )
+    return [*(word for rv, seq in before for word in ("--from", f"{rv}.{seq}")), "--to", f"{log_to}.{seq_to}"]

@@ -108,8 +108,9 @@ def evictions_carry_out(*, cluster_id: int) -> int:
                 "gone_uids": [uid for uid in uids if uid in gone],
             }
             verdicts.append(_verdict(EVICTION_VERDICT, of_preemptor[-1], payload))
-        _work_finish(Eviction, rows)
-        server.store.commit(changes_of(answers), now_us, verdicts)
+        with bulk.together(len(rows)):
+            _work_finish(Eviction, rows)
+            server.store.commit(changes_of(answers), now_us, verdicts)
         return len(rows)
 
 
