@@ -3,8 +3,8 @@
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
 extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods
-come in a stream rests for as long as its steps take: most of a step's cost is that of any step, however few pods it
-schedules. A slice lingers when it is done, and serves every cluster of the process that is written to meanwhile.
+come in a stream that is quicker than steps of a pod or two rests for as long as its steps take: most of a step's cost
+is that of any step, however few pods it schedules. A slice lingers when it is done, and serves every cluster of the process that is written to meanwhile.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ SHARED_SLICE_SECONDS = 0.2  # when another cluster waits for this worker
 STREAM_CHANGES = 20
 GATHER_SECONDS = 0.05
 # A step that scheduled at most so many pods, and began so soon after another one that scheduled some, is one of a
-# stream of pods: the next waits for more of them, as long as this one took and no longer than that.
+# stream of pods: the next waits for more of them, as long as this one took and no longer than that. With very few a
+# step keeps up with the stream, and a rest would only make them wait.
 STREAM_CYCLES = 100
+THIN_CYCLES = 2
 STREAM_SECONDS = 0.2
 MOST_REST_SECONDS = 0.1
 OWN_QUEUE = "scheduler."
@@ -182,7 +184,7 @@ def _gather(led: Leadership, outcome: StepOutcome, began: float) -> float | None
     is_streamed = began - led.scheduled_at < STREAM_SECONDS
     if outcome.cycles:
         led.scheduled_at = led.ran_at
-    if outcome.cycles and outcome.cycles <= STREAM_CYCLES and is_streamed:
+    if THIN_CYCLES < outcome.cycles <= STREAM_CYCLES and is_streamed:
         rest = min(MOST_REST_SECONDS, led.ran_at - began)
         led.rests_until = led.ran_at + rest
         return rest  # whatever message came in the step has been answered by it or waits for the next

@@ -20,7 +20,7 @@ from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
 from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import slices
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
-from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, Worker
+from kschedweb.scheduling.runner.slices import SHARED_SLICE_SECONDS, STREAM_CHANGES, STREAM_CYCLES, THIN_CYCLES, Worker
 from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.cases import cases
@@ -208,11 +208,12 @@ def test_cluster_in_a_stream_of_changes_takes_them_in_together(
 
 @cases(
     "cycles, waits",
-    ("one pod soon after another", [1, 1], True),
-    ("the first", [1], False),
-    ("the first after other changes", [0, 0, 1], False),
+    ("several pods soon after another", [1, THIN_CYCLES + 1], True),
+    ("so few that it keeps up with them", [THIN_CYCLES + 1, THIN_CYCLES], False),
+    ("the first", [THIN_CYCLES + 1], False),
+    ("the first after other changes", [0, 0, THIN_CYCLES + 1], False),
     ("many each time", [STREAM_CYCLES + 1, STREAM_CYCLES + 1], False),
-    ("what comes of the first", [1, 0], False),
+    ("what comes of the first", [THIN_CYCLES + 1, 0], False),
 )
 def test_cluster_in_a_stream_of_pods_schedules_them_together(
     busy: Cluster, monkeypatch: pytest.MonkeyPatch, cycles: list[int], waits: bool
