@@ -52,8 +52,9 @@ POD_SCHEDULED = "PodScheduled"
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 _ESCAPED_NUL = rb"\u0000"
 
-# A name which every rule for names allows.
+# A name which every rule for names allows, and one that nodes may have.
 _PLAIN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 _PLACE_OF_CUSTOM = 20  # behind the definitions
 _ALIKE_KEPT = 1_000  # templates of one import, each with what its pods become
@@ -89,10 +90,11 @@ class PodColumns:
 
 @dataclass(frozen=True, slots=True)
 class AlikePods:
-    """What was made of one pod, for all that differ from it by name and uid only."""
+    """What was made of one pod, for all that differ from it by name, uid and the node they run on only."""
 
     _kept: dict[bytes, tuple[bytes, Mapping[str, Any]]]
     _template: bytes
+    _node_name: str  # empty where it is none or belongs to the template
 
     def made(self, *, name: str, uid: str) -> tuple[bytes, Mapping[str, Any]] | None:
         """The manifest of such a pod as it is stored, as JSON, and its columns; None while none was admitted."""
@@ -101,7 +103,11 @@ class AlikePods:
             return None
         manifest: Manifest = orjson.loads(kept[0])
         manifest["metadata"] |= {"name": name, "uid": uid}
-        return kept_json(manifest), kept[1]
+        columns = kept[1]
+        if self._node_name:
+            manifest["spec"]["nodeName"] = self._node_name
+            columns = {**columns, "node_name": self._node_name}
+        return kept_json(manifest), columns
 
     def keep(self, text: bytes, columns: Mapping[str, Any]) -> None:
         """This is what one was made."""
@@ -118,7 +124,7 @@ class Admission(apiserver.Admission):
         super().__init__(lambda: "", map(decode, existing), plugins=settings.ADMISSION_PLUGINS)
 
     def alike(self, manifest: Manifest, now: int) -> "AlikePods | None":
-        """Pods that differ from this one by name and uid only; None where a name may matter.
+        """Pods that differ from this one by name, uid and the node they run on only; None where a name may matter.
 
         A controller makes its pods from one template, and what becomes of one is what becomes of all.
         """
@@ -126,7 +132,11 @@ class Admission(apiserver.Admission):
         if not _PLAIN_NAME.fullmatch(metadata["name"]):
             return None
         rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
-        return AlikePods(self._alike, kept_json(({**manifest, "metadata": rest}, now)))
+        template, node_name = {**manifest, "metadata": rest}, ""
+        match manifest.get("spec"):
+            case {"nodeName": str(given), **spec} if _NODE_NAME.fullmatch(given):
+                template, node_name = {**template, "spec": spec}, given
+        return AlikePods(self._alike, kept_json((template, bool(node_name), now)), node_name)
 
     def create(self, manifest: Mapping[str, Any], uid: str, now: int) -> Manifest:
         """The manifest as its creation stores it; raises one of REFUSALS, which say where the problem is."""

@@ -4,7 +4,8 @@ One process leads any number of clusters, an engine each. Slices of a cluster ru
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
 extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods
 come in a stream that is quicker than steps of a pod or two rests for as long as its steps take: most of a step's cost
-is that of any step, however few pods it schedules. A slice lingers when it is done, and serves every cluster of the process that is written to meanwhile.
+is that of any step, however few pods it schedules. A slice lingers when it is done, and serves every cluster of the
+process that is written to meanwhile.
 """
 
 from __future__ import annotations

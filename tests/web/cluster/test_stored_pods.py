@@ -1,5 +1,6 @@
 """Short ways for many pods must lead where the long ones do: reading stored pods, admitting pods of one template."""
 
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -92,6 +93,41 @@ def test_pods_of_one_template_are_admitted_as_each_alone(spec: dict[str, Any]) -
     alone = adapters.Admission([CLASS]).create(unstamped("b", **spec), "2", NOW)
     made = second.made(name="b", uid="2")
     assert made is not None and (orjson.loads(made[0]), made[1]) == (alone, {"priority": 9})
+
+
+@cases("name", ("a label", "n-2"), ("a domain", "ip-10-0-0-2.ec2.internal"))
+def test_running_pods_of_one_template_share_it_whatever_their_nodes(name: str) -> None:
+    admission = adapters.Admission([CLASS])
+    first = admission.alike(unstamped("a", nodeName="n-1"), NOW)
+    assert first is not None
+    admitted = admission.create(unstamped("a", nodeName="n-1"), "1", NOW)
+    columns = adapters.pod_columns(adapters.decode(admitted))
+    first.keep(kept_json(admitted), asdict(columns))
+    second = admission.alike(unstamped("b", nodeName=name), NOW)
+    assert second is not None
+    alone = adapters.Admission([CLASS]).create(unstamped("b", nodeName=name), "2", NOW)
+    made = second.made(name="b", uid="2")
+    assert made is not None
+    assert (orjson.loads(made[0]), made[1]) == (alone, asdict(adapters.pod_columns(adapters.decode(alone))))
+    assert first.made(name="a", uid="1") == (kept_json(admitted), asdict(columns))
+
+
+@cases(
+    "name",
+    ("none", None),
+    ("empty", ""),
+    ("no name", "N_2"),
+    ("too long", ".".join(["n" * 62] * 5)),
+    ("a number", 7),
+    ("a boolean", True),
+)
+def test_pods_with_no_name_of_a_node_share_nothing_with_running_ones(name: Any) -> None:
+    admission = adapters.Admission([])
+    first = admission.alike(unstamped("a", nodeName="n-1"), NOW)
+    assert first is not None
+    first.keep(b"{}", {})
+    other = admission.alike(unstamped("b") if name is None else unstamped("b", nodeName=name), NOW)
+    assert other is not None and other.made(name="b", uid="2") is None
 
 
 def test_pods_are_not_alike_when_anything_else_differs() -> None:
