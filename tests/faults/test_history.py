@@ -35,6 +35,8 @@ UNTRIED = """
 SELECT count(*) FROM cluster_pod p WHERE p.cluster_id = %s AND p.node_name = ''
 AND NOT EXISTS (SELECT 1 FROM traces_attempt a WHERE a.cluster_id = p.cluster_id AND a.pod_uid = p.uid)
 """
+# Parts of the history are made again from one checkpoint on: there are many, so that no part is long.
+WANT_CHECKPOINT = "UPDATE engine_states SET checkpoint_wanted = true WHERE cluster_id = %s RETURNING 1"
 UNDER_WAY = "SELECT count(*) FROM bindings WHERE cluster_id = %s AND status = 'pending'"
 
 
@@ -140,6 +142,7 @@ def wave(
     put(service, cluster_id, *(node(each, fails=True) for each in failing[3:]))
     for first in range(0, pods, 100):
         put(service, cluster_id, *(pod(chance, number, first + each) for each in range(100)))
+        service.rows(WANT_CHECKPOINT, cluster_id)
     put(service, cluster_id, *(node(each) for each in failing))
     all_tried = wait_until_tended(service, lambda: not service.count(UNTRIED, cluster_id), seconds=HANG_SECONDS)
     assert all_tried, (number, service.unsettled(cluster_id), service.logs())
