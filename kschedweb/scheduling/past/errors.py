@@ -29,3 +29,9 @@ class NotReplayableError(ApplicationError):
 
     code = "not_replayable"
     status_code = 409
+
+
+class DamagedError(NotReplayableError):
+    """What is kept of a checkpoint cannot be read back: it has changed since it was written."""
+
+    code = "damaged"

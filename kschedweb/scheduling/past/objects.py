@@ -14,7 +14,7 @@ from kschedweb.cluster import follow
 from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS
 from kschedweb.common import packing
 from kschedweb.scheduling.past import journal, stores
-from kschedweb.scheduling.past.errors import HistoryCutError
+from kschedweb.scheduling.past.errors import DamagedError, HistoryCutError
 from scheduler_core.apiserver.store import Operation
 from scheduler_core.model.changes import ObjectPut
 
@@ -101,14 +101,17 @@ class Objects:
 
 
 def objects_at(cluster_id: int, rv: int) -> Objects:
-    """Every object at a position; HistoryCutError, ClusterGoneError."""
+    """Every object at a position; HistoryCutError, ClusterGoneError; DamagedError of the checkpoint before it."""
     store = stores.of(cluster_id)
     with store.reading():
         begins = journal.begins(cluster_id)
         if rv < begins[0]:
             raise HistoryCutError(*begins)
         found = store.objects_before(rv)
-        objects = Objects(cluster_id) if found is None else unpacked(cluster_id, found[0], _text(found[1]))
+        try:
+            objects = Objects(cluster_id) if found is None else unpacked(cluster_id, found[0], _text(found[1]))
+        except (zstandard.ZstdError, msgspec.DecodeError) as error:
+            raise DamagedError(f"the objects of the checkpoint before {rv} are damaged: {error}") from error
         objects.advance(rv)
     return objects
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import msgspec
-import zstandard
 
 from kschedweb.cluster.models import Cluster
 from kschedweb.common.collector import without_collecting
@@ -126,5 +125,5 @@ def _is_written(walker: Walker, place: Place) -> bool:
         return False
     with without_collecting():
         made = checkpoint.dump(walker.engine)
-        written = zstandard.ZstdDecompressor().decompress(bytes(row.engine))
+        written = walking.state_of(row)
         return made == written or bool(msgspec.msgpack.decode(made) == msgspec.msgpack.decode(written))

@@ -9,7 +9,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.past import journal, moments, stores, walking
 from kschedweb.scheduling.past.comparing import Difference, difference
-from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.errors import DamagedError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.journal import Piece, place_of
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.stores import Place
@@ -128,6 +128,8 @@ def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
         walker = Walker(cluster)
         try:
             walker.load(row)
+        except DamagedError:
+            raise  # it is for the reader to know
         except NotReplayableError:
             row = store.checkpoint_after(place_of(row))
             continue

@@ -12,7 +12,7 @@ from kschedweb.common import packing
 from kschedweb.common.collector import without_collecting
 from kschedweb.scheduling.beginnings import beginning_of
 from kschedweb.scheduling.past import journal, stores
-from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.errors import DamagedError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.journal import Piece, place_of
 from kschedweb.scheduling.past.objects import objects_at
 from kschedweb.scheduling.past.stores import Place
@@ -102,8 +102,8 @@ class Walker:
             return recorded.begin(self.engine, beginning, RecordedStep(step.now_us, changes, 0))
 
     def load(self, row: Checkpoint) -> None:
-        """Go on from a checkpoint; NotReplayableError when this version cannot read it."""
-        state = zstandard.ZstdDecompressor().decompress(bytes(row.engine))
+        """Go on from a checkpoint; NotReplayableError when this version cannot read it, DamagedError when none can."""
+        state = state_of(row)
         try:
             with without_collecting():
                 self.engine = self._build(row.config_version, row.gates, state)
@@ -133,6 +133,14 @@ class Walker:
             raise NotReplayableError(
                 f"version {version} of the configuration cannot be used any more: {error}"
             ) from None
+
+
+def state_of(row: Checkpoint) -> bytes:
+    """The engine as the checkpoint has it; DamagedError."""
+    try:
+        return zstandard.ZstdDecompressor().decompress(bytes(row.engine))
+    except zstandard.ZstdError as error:
+        raise DamagedError(f"the checkpoint of step {row.run}.{row.step} is damaged: {error}") from error
 
 
 def _beginning(step: EngineStep) -> tuple[Beginning, dict[str, bool] | None]:

@@ -17,8 +17,10 @@ from kschedweb.cluster.models import Change, Cluster
 from kschedweb.common.errors import ClusterGoneError
 from kschedweb.scheduling.checkpoints import checkpoint_want
 from kschedweb.scheduling.past import walking
-from kschedweb.scheduling.past.errors import FutureError, HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.errors import DamagedError, FutureError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.moments import Position, moment
+from kschedweb.scheduling.past.objects import objects_at
+from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.traces.models import Attempt, Checkpoint, EngineStep
 from scheduler_core.api.times import moment_of
 from tests.builders import make_node, make_pod
@@ -102,6 +104,22 @@ def test_moments_that_cannot_be_had_say_why(cluster: Cluster) -> None:
     cluster_services.cluster_delete(cluster_id=cluster.pk)
     with pytest.raises(ClusterGoneError), moment(cluster_id=cluster.pk, position=ahead):
         pass
+
+
+@pytest.mark.parametrize("column", ["engine", "objects_packed"])
+def test_damaged_checkpoint_is_named(cluster: Cluster, column: str) -> None:
+    live(cluster)
+    row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
+    content = bytearray(getattr(row, column))
+    content[len(content) // 2] ^= 4
+    setattr(row, column, bytes(content))
+    row.save()
+    at = Position(row.rv, row.seq)
+    with pytest.raises(DamagedError, match="checkpoint .* damaged: "):
+        if column == "engine":
+            replay_of(cluster.pk, first=at)
+        else:
+            objects_at(cluster.pk, row.objects_rv)
 
 
 def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster) -> None:
