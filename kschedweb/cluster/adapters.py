@@ -52,9 +52,8 @@ POD_SCHEDULED = "PodScheduled"
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*+\\u0000")
 _ESCAPED_NUL = rb"\u0000"
 
-# A name which every rule for names allows, and one that nodes may have.
+# A name which every rule for names allows.
 _PLAIN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_NODE_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 _PLACE_OF_CUSTOM = 20  # behind the definitions
 _ALIKE_KEPT = 1_000  # templates of one import, each with what its pods become
@@ -134,7 +133,7 @@ class Admission(apiserver.Admission):
         rest = {key: value for key, value in metadata.items() if key not in ("name", "uid")}
         template, node_name = {**manifest, "metadata": rest}, ""
         match manifest.get("spec"):
-            case {"nodeName": str(given), **spec} if _NODE_NAME.fullmatch(given):
+            case {"nodeName": str(given), **spec} if not name_problems("Node", given):
                 template, node_name = {**template, "spec": spec}, given
         return AlikePods(self._alike, kept_json((template, bool(node_name), now)), node_name)
 
