@@ -29,17 +29,20 @@ export interface NodeGrid {
   destroy(): void;
 }
 
-interface Placed {
-  readonly cell: Cell;
+interface Place {
   readonly x: number;
   readonly y: number;
+}
+
+interface Placed extends Place {
+  readonly cell: Cell;
 }
 
 interface Layout {
   readonly size: number;
   readonly step: number; // from one cell to the next; whole pixels of the screen, as all places are
   readonly height: number;
-  readonly cells: readonly Placed[];
+  readonly places: readonly Place[]; // of the cells of all zones, one after the other
   readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
 }
 
@@ -60,9 +63,10 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let data: GridData = { zones: [], selected: null, podsText: String };
-  let layout: Layout = { size: LARGEST, step: LARGEST, height: 0, cells: [], labels: [] };
+  let cells: readonly Cell[] = []; // of all zones
+  let layout: Layout = { size: LARGEST, step: LARGEST, height: 0, places: [], labels: [] };
   let shape = "";
-  let drawn: Cell[] = []; // what stands at each place of the layout
+  let drawn: readonly Cell[] = []; // what stands at each place of the layout
   let ringed = new Set<string>(); // cells that stand there with a ring
   let colours = readColours(host);
   let hovered: string | null = null;
@@ -105,16 +109,18 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     }
     for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
     const rings = new Set([...flashes.keys(), ...[hovered, data.selected].filter((name) => name !== null)]);
-    const stale = layout.cells.filter(
-      ({ cell }, index) => drawn[index] !== cell || rings.has(cell.name) || ringed.has(cell.name),
-    );
+    const stale: Placed[] = [];
+    layout.places.forEach((place, index) => {
+      const cell = cells[index] as Cell;
+      if (drawn[index] !== cell || rings.has(cell.name) || ringed.has(cell.name)) stale.push({ ...place, cell });
+    });
     // All before the first is drawn: the gap between two cells is room for the rings of both.
     const gap = gapOf(layout, scale);
     const wide = layout.step + gap;
     if (!fresh) for (const { x, y } of stale) context.clearRect(x - gap, y - gap, wide, wide);
     context.textAlign = "center";
     for (const placed of stale) drawCell(context, placed, gap, now);
-    drawn = layout.cells.map(({ cell }) => cell);
+    drawn = cells;
     ringed = rings;
     // What fades needs no more than this; anything new is painted with the next frame.
     clearTimeout(fading);
@@ -165,10 +171,8 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     const scale = pixelsOfScreen();
     const zones = data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join();
     const wanted = `${width}:${room}:${scale}:${data.podsText(0)}:${zones}`; // texts change with the language
-    const same = wanted === shape;
-    if (same && !stale(layout, data)) return false;
-    layout = layOut(data.zones, width, room, { keep: same ? layout.size : undefined, scale });
-    if (same) return false; // the same places with other cells in them
+    if (wanted === shape) return false;
+    layout = layOut(data.zones, width, room, scale);
     shape = wanted;
     const height = Math.max(layout.height, 1);
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -185,11 +189,10 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     const x = event.clientX - bounds.left;
     const y = event.clientY - bounds.top;
     const size = layout.size + 1;
-    return (
-      layout.cells.find(
-        (placed) => x >= placed.x - 1 && x < placed.x + size && y >= placed.y - 1 && y < placed.y + size,
-      )?.cell ?? null
+    const index = layout.places.findIndex(
+      (place) => x >= place.x - 1 && x < place.x + size && y >= place.y - 1 && y < place.y + size,
     );
+    return cells[index] ?? null;
   }
 
   function onMove(event: MouseEvent): void {
@@ -220,14 +223,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   return {
     update(next) {
       const now = performance.now();
-      for (const zone of next.zones) {
-        for (const cell of zone.cells) {
-          const before = pods.get(cell.name);
-          if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
-          pods.set(cell.name, cell.pods);
-        }
-      }
       data = next;
+      cells = next.zones.flatMap((zone) => zone.cells);
+      for (const cell of cells) {
+        const before = pods.get(cell.name);
+        if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
+        pods.set(cell.name, cell.pods);
+      }
       schedule();
     },
     repaint() {
@@ -251,20 +253,15 @@ export function stepOf(share: number): number {
   return share <= 0 ? 0 : Math.min(STEPS - 1, 1 + Math.floor(share * (STEPS - 1) * 0.999));
 }
 
-/** Zones side by side where there is room, cells as large as fit the height, or of the size to `keep`. */
-export function layOut(
-  zones: readonly Zone[],
-  width: number,
-  height: number,
-  { keep, scale = 1 }: { keep?: number | undefined; scale?: number } = {},
-): Layout {
+/** Zones side by side where there is room, cells as large as fit the height. `scale`: pixels of the screen in one of ours. */
+export function layOut(zones: readonly Zone[], width: number, height: number, scale = 1): Layout {
   const columns = Math.max(1, Math.min(zones.length, Math.floor((width + ZONE_GAP) / (150 + ZONE_GAP))));
   const columnWidth = (width - ZONE_GAP * (columns - 1)) / columns;
   const rows = Array.from({ length: Math.ceil(zones.length / columns) }, (_, row) =>
     zones.slice(row * columns, (row + 1) * columns),
   );
-  let size = keep ?? LARGEST;
-  while (keep === undefined && heightOf(rows, columnWidth, size) > height && size > SMALLEST) size -= 1;
+  let size = LARGEST;
+  while (heightOf(rows, columnWidth, size) > height && size > SMALLEST) size -= 1;
   return { size, height: heightOf(rows, columnWidth, size), ...placeZones(rows, columnWidth, size, scale) };
 }
 
@@ -273,26 +270,26 @@ function placeZones(
   columnWidth: number,
   size: number,
   scale: number,
-): Pick<Layout, "step" | "cells" | "labels"> {
+): Pick<Layout, "step" | "places" | "labels"> {
   const whole = (length: number) => Math.floor(length * scale) / scale;
   const step = whole(size + gapAt(size));
   const perRow = cellsInRow(columnWidth, size);
-  const cells: Placed[] = [];
+  const places: Place[] = [];
   const labels: { text: string; x: number; y: number; width: number }[] = [];
   let top = 0;
   for (const row of rows) {
     row.forEach((zone, column) => {
       const left = column * (columnWidth + ZONE_GAP);
       labels.push({ text: zone.label, x: left + 2, y: top, width: columnWidth - 4 });
-      zone.cells.forEach((cell, index) => {
+      zone.cells.forEach((_, index) => {
         const x = whole(left + 2) + (index % perRow) * step;
         const y = whole(top + LABEL_HEIGHT) + Math.floor(index / perRow) * step;
-        cells.push({ cell, x, y });
+        places.push({ x, y });
       });
     });
     top += heightOfRow(row, columnWidth, size) + ROW_GAP;
   }
-  return { step, cells, labels };
+  return { step, places, labels };
 }
 
 /** How high rows of zones are with cells of that size. */
@@ -320,18 +317,6 @@ function pixelsOfScreen(): number {
 /** What is free between two cells, in whole pixels of the screen: to clear it takes nothing of either. */
 function gapOf({ size, step }: Layout, scale: number): number {
   return step - Math.ceil(size * scale) / scale;
-}
-
-/** Whether the cells that were laid out are no longer those of the data: same shape, other values. */
-function stale(layout: Layout, data: GridData): boolean {
-  let index = 0;
-  for (const zone of data.zones) {
-    for (const cell of zone.cells) {
-      if (layout.cells[index]?.cell !== cell) return true;
-      index += 1;
-    }
-  }
-  return index !== layout.cells.length;
 }
 
 function readColours(host: HTMLElement) {
