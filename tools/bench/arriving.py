@@ -1,17 +1,19 @@
 """Pods that arrive at a steady rate and are deleted after some seconds, so that about as many go as come.
 
 Each lot of pods has a namespace to itself, which is emptied by one request: nothing has to be searched for. Namespaces
-are used again, long after they were emptied.
+are used again, long after they were emptied. Where pods are deleted more slowly than they are sent, sending waits: the
+cluster is to stay as large as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
 import threading
 import time
-from queue import Empty, SimpleQueue
+from queue import Empty, Full, Queue
 from typing import Any
 
 from tools.bench import objects
@@ -19,7 +21,8 @@ from tools.bench.running import RunningService, ServiceProblem
 
 INTERVAL_SECONDS = 0.25  # between two lots
 LIVES_SECONDS = 10.0  # a pod
-NAMESPACES = 2 * round(LIVES_SECONDS / INTERVAL_SECONDS)
+LOTS = round(LIVES_SECONDS / INTERVAL_SECONDS)  # that are there at a time
+NAMESPACES = 2 * LOTS
 TIMEOUT_SECONDS = 120.0
 _AT_ONCE = json.dumps({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}).encode()
 
@@ -37,12 +40,11 @@ class Arriving:
     def __init__(self, service: RunningService, name: str, cluster_id: int, rate: float) -> None:
         self._service, self._name, self._cluster_id = service, name, cluster_id
         self._pods_of_lot = round(rate * INTERVAL_SECONDS)
-        self._going: SimpleQueue[tuple[int, float]] = SimpleQueue()  # lots, and when they are to be deleted
+        self._going: Queue[tuple[int, float]] = Queue(LOTS)  # lots, and when they are to be deleted
         self._over = threading.Event()
         self._problem = ""
         self._threads = [threading.Thread(target=self._guarded, args=(work,)) for work in (self._send, self._delete)]
         self.sent = 0
-        self.deleted = 0
 
     def __enter__(self) -> Arriving:
         for thread in self._threads:
@@ -81,7 +83,13 @@ class Arriving:
                 pod["metadata"]["namespace"] = _namespace(lot)
             self._ask(connection, "POST", f"/api/clusters/{self._cluster_id}/objects", json.dumps(pods).encode())
             self.sent += len(pods)
-            self._going.put((lot, time.monotonic() + LIVES_SECONDS))
+            self._put(lot, time.monotonic() + LIVES_SECONDS)
+
+    def _put(self, lot: int, due: float) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(Full):
+                self._going.put((lot, due), timeout=INTERVAL_SECONDS)
+                return
 
     def _delete(self, connection: http.client.HTTPConnection) -> None:
         while not self._over.is_set():
@@ -93,7 +101,6 @@ class Arriving:
                 return
             path = f"/k8s/{self._name}/api/v1/namespaces/{_namespace(lot)}/pods"
             self._ask(connection, "DELETE", path, _AT_ONCE)
-            self.deleted += self._pods_of_lot
 
     def _ask(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes) -> None:
         headers = {"Authorization": f"Bearer {self._service.token}", "Content-Type": "application/json"}

@@ -1,8 +1,8 @@
 """The dashboard in Chromium, as it is measured: what was transferred, when frames were drawn, what the page holds.
 
 A script that runs before the page's own notes the time of each animation frame and of each task that blocked the main
-thread for more than 50 ms. Everything else is asked of the browser over its debugging protocol. Tasks are also traced for
-their CPU time: where other programs have the processors, most of the time of a long one may be theirs.
+thread for more than 50 ms. Everything else is asked of the browser over its debugging protocol. Tasks are also traced
+for their CPU time: where other programs have the processors, most of the time of a long one may be theirs.
 """
 
 from __future__ import annotations
