@@ -201,10 +201,13 @@ def _grown(streamed: _Streamed) -> Promise:
 
 
 def growth(course: Sequence[float]) -> float:
-    """How much the last third is more than the first, in the middle of each: single values go up and down."""
+    """How much the least of the last third is more than the least of the first.
+
+    What a page holds goes up and down with what it shows, such as rows of pods that wait; what has piled up lies below.
+    """
     part = -(-len(course) // 3)
-    before = median(course[:part])
-    return median(course[-part:]) / before - 1 if before else 0.0
+    before = min(course[:part])
+    return min(course[-part:]) / before - 1 if before else 0.0
 
 
 def _course(values: Sequence[float], form: str) -> str:
