@@ -71,6 +71,17 @@ describe("versions of a map", () => {
     expect([...(versions().at(-1) as VersionedMap<number>).keys()]).toEqual(["a", "c", "b"]);
   });
 
+  it("stay as they were however many come after them", () => {
+    const first = new VersionedMap(START);
+    let last = first;
+    for (let version = 1; version <= 250; version += 1) {
+      last = new VersionedMap(last);
+      last.set("a", version);
+    }
+    expect(Object.fromEntries(first)).toEqual({ a: 1, b: 2 });
+    expect(Object.fromEntries(last)).toEqual({ a: 250, b: 2 });
+  });
+
   it("leave the map they were made of alone", () => {
     versions();
     expect([...START]).toEqual([

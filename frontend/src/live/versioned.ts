@@ -5,19 +5,23 @@
  * a version costs as much as is changed, and the newest is read like any map. To go through an older one, or to make a
  * second version of it, costs a copy. No version knows an older one, which is free to go when nobody holds it.
  */
+const MOST = 100; // versions that share: whoever holds one holds those after it as well
+
 export class VersionedMap<V> implements ReadonlyMap<string, V> {
   private all: Map<string, V>;
   private newer: VersionedMap<V> | null = null; // which has taken `all` over
   private had = new Map<string, V | undefined>(); // what the newer one has changed; undefined: there was nothing
   private count = 0; // entries, once there is a newer one
   private told: Map<string, V | undefined> | null = null; // what the version before had, for it to know
+  private age = 0; // versions before it that share with it
 
   /** The next version of that map, which stays as it is. */
   constructor(before: ReadonlyMap<string, V>) {
-    if (!(before instanceof VersionedMap) || before.newer) {
+    if (!(before instanceof VersionedMap) || before.newer || before.age === MOST) {
       this.all = new Map(before);
       return;
     }
+    this.age = before.age + 1;
     this.all = before.all;
     this.told = before.had = new Map();
     before.count = before.all.size;
