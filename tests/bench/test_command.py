@@ -10,11 +10,11 @@ import pytest
 from scheduler_core.trace.diff import Divergence
 from tests.tools.bench.workloads import file_of, written
 from tools import cli
-from tools.bench import command, large, level3
+from tools.bench import browsing, command, large, level3
 from tools.bench.engine.keeping import Trace
 from tools.bench.engine.levels import LEVELS as LEVELS_THERE_ARE
 from tools.bench.engine.verify import Verdict
-from tools.bench.options import LEVELS, TRACES
+from tools.bench.options import BROWSER_RATE, BROWSER_SECONDS, LEVELS, TRACES
 from tools.bench.promises import Promise
 from tools.bench.worker import peak_rss_bytes
 
@@ -120,6 +120,23 @@ def test_large_is_measured_in_each_size_and_then_many_clusters(
     asked.clear()
     assert cli.main(["bench", "--large", "--clusters", "0"]) == 0
     assert asked == [(large.NODES, None)]
+
+
+def test_browser_is_told_how_long_how_many_and_whether_to_profile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def measured(_: object, seconds: int, *, rate: int, profile: bool) -> Iterator[Promise]:
+        asked.append((seconds, rate, profile))
+        yield Promise("browser", "measured", {"seconds": 1.0}, kept=False)
+
+    monkeypatch.setattr(command, "RunningService", nullcontext)
+    monkeypatch.setattr(browsing, "measure", measured)
+    assert cli.main(["bench", "--browser"]) == 1
+    assert cli.main(["bench", "--browser", "600", "--rate", "100", "--profile"]) == 1
+    assert asked == [(BROWSER_SECONDS, BROWSER_RATE, False), (600, 100, True)]
+    assert capsys.readouterr().out.splitlines() == ["browser: measured: missed"] * 2
 
 
 def test_peak_memory_is_of_this_process() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -74,6 +74,7 @@ def _asks_promises(options: argparse.Namespace) -> bool:
         options.mirror,
         options.controllers,
         options.large,
+        options.browser,
     )
     return any(asked)
 
@@ -104,6 +105,8 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
         if options.controllers:
             with RunningService() as service:
                 found += map(_told, controlling.measure(service))
+        if options.browser:
+            found += map(_told, _browsed(options))
         if options.large:
             for nodes in options.nodes:
                 with RunningService() as service:
@@ -114,6 +117,15 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
     except (ServiceProblem, Refused) as problem:
         raise RunFailed(str(problem)) from problem
     return found
+
+
+def _browsed(options: argparse.Namespace) -> Iterator[Promise]:
+    try:
+        from tools.bench import browsing
+    except ModuleNotFoundError as problem:  # a benchmark needs no more than the service does, but for this one
+        raise RunFailed(f"--browser needs {problem.name}, which ./ksched check installs") from problem
+    with RunningService() as service:
+        yield from browsing.measure(service, options.browser, rate=options.rate, profile=options.profile)
 
 
 def _told(promise: Promise) -> Promise:

@@ -10,6 +10,7 @@ from kschedweb.environment import ROOT
 WORKLOADS = ROOT.parent / "shared" / "bench" / "workloads"
 LEVELS = ("L1", "L2", "L3")  # the last is a whole service
 VIEWERS = 50
+BROWSER_SECONDS, BROWSER_RATE = 60, 500
 SMALL_CLUSTERS = 100
 TRACES = ("off", "on", "stored")
 
@@ -115,6 +116,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=SMALL_CLUSTERS,
         metavar="N",
         help=f"number of the small clusters of --large; 0: none (default: {SMALL_CLUSTERS})",
+    )
+    service.add_argument(
+        "--browser",
+        type=_positive,
+        nargs="?",
+        const=BROWSER_SECONDS,
+        metavar="SECONDS",
+        help="the dashboard of 5,000 nodes and 30,000 pods in Chromium: its first view, then frames and memory while"
+        f" 500 pods/s come and go for so long (default: {BROWSER_SECONDS}); with --profile also the functions that take"
+        " most time",
+    )
+    service.add_argument(
+        "--rate",
+        type=_positive,
+        default=BROWSER_RATE,
+        metavar="N",
+        help=f"pods per second of --browser (default: {BROWSER_RATE})",
     )
     service.add_argument(
         "--viewers",

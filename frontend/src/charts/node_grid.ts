@@ -1,6 +1,7 @@
 /**
  * Nodes by zone as cells on a canvas: colour is the share of the tightest resource, a ring flashes when a pod arrives.
- * Painted only when something changed; cells shrink until all of them fit the height, down to a size still hit by a mouse.
+ * Painted only when something changed, and then only the cells that did: with thousands of them all would take longer than
+ * a frame. Cells shrink until all of them fit the height, down to a size still hit by a mouse.
  * From there on the canvas grows, and the page with it: no row is hidden in a box that scrolls.
  */
 import { fitted, sharedStart } from "../lib/names";
@@ -28,35 +29,32 @@ export interface NodeGrid {
   destroy(): void;
 }
 
-interface Placed {
-  readonly cell: Cell;
+interface Place {
   readonly x: number;
   readonly y: number;
 }
 
-interface Area {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
+interface Placed extends Place {
+  readonly cell: Cell;
 }
 
 interface Layout {
   readonly size: number;
+  readonly step: number; // from one cell to the next; whole pixels of the screen, as all places are
   readonly height: number;
-  readonly cells: readonly Placed[];
-  readonly areas: readonly Area[]; // where the cells of each zone lie
+  readonly places: readonly Place[]; // of the cells of all zones, one after the other
   readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
 }
 
 const TALLEST = 620; // pixels, while cells of the smallest size fit that
 const LABEL_HEIGHT = 24;
 const ZONE_GAP = 18;
+const ROW_GAP = ZONE_GAP / 2;
 const LARGEST = 72;
 const ROOM_FOR_PODS = 50; // cells from this size on also say how many pods they hold
 const SMALLEST = 8;
 const FLASH_MS = 900;
-const FADE_STEP_MS = 60;
+const FADE_STEP_MS = 120; // more than between two frames of a busy cluster, which show what has faded as well
 const STEPS = 8; // colours --util-0 … --util-7
 /** Up to this one the steps bear --util-ink-low, above it --util-ink-high. */
 export const LAST_LIGHT_STEP = 4;
@@ -65,8 +63,11 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let data: GridData = { zones: [], selected: null, podsText: String };
-  let layout: Layout = { size: LARGEST, height: 0, cells: [], areas: [], labels: [] };
+  let cells: readonly Cell[] = []; // of all zones
+  let layout: Layout = { size: LARGEST, step: LARGEST, height: 0, places: [], labels: [] };
   let shape = "";
+  let drawn: readonly Cell[] = []; // what stands at each place of the layout
+  let ringed = new Set<string>(); // cells that stand there with a ring
   let colours = readColours(host);
   let hovered: string | null = null;
   let frame = 0;
@@ -89,7 +90,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     frame = 0;
     if (!context || !host.clientWidth) return;
     const fresh = place() || !lettered;
-    const scale = devicePixelRatio || 1;
+    const scale = pixelsOfScreen();
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.textBaseline = "middle";
     if (fresh) {
@@ -104,22 +105,29 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
         context.fillText(fitted(text, shared, fits), x, y + 8);
       }
       lettered = true;
-    } else {
-      for (const area of layout.areas) context.clearRect(area.x - 4, area.y - 4, area.width + 8, area.height + 8);
+      drawn = [];
     }
-    context.textAlign = "center";
-    for (const placed of layout.cells) drawCell(context, placed, now);
     for (const [name, start] of flashes) if (now - start > FLASH_MS) flashes.delete(name);
+    const rings = new Set([...flashes.keys(), ...[hovered, data.selected].filter((name) => name !== null)]);
+    const stale: Placed[] = [];
+    layout.places.forEach((place, index) => {
+      const cell = cells[index] as Cell;
+      if (drawn[index] !== cell || rings.has(cell.name) || ringed.has(cell.name)) stale.push({ ...place, cell });
+    });
+    // All before the first is drawn: the gap between two cells is room for the rings of both.
+    const gap = gapOf(layout, scale);
+    const wide = layout.step + gap;
+    if (!fresh) for (const { x, y } of stale) context.clearRect(x - gap, y - gap, wide, wide);
+    context.textAlign = "center";
+    for (const placed of stale) drawCell(context, placed, gap, now);
+    drawn = cells;
+    ringed = rings;
     // What fades needs no more than this; anything new is painted with the next frame.
-    if (flashes.size && !fading) {
-      fading = window.setTimeout(() => {
-        fading = 0;
-        schedule();
-      }, FADE_STEP_MS);
-    }
+    clearTimeout(fading);
+    if (flashes.size) fading = window.setTimeout(schedule, FADE_STEP_MS);
   }
 
-  function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, now: number): void {
+  function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, gap: number, now: number): void {
     const size = layout.size;
     const radius = size >= 24 ? 6 : size >= 14 ? 3 : 1.5;
     const step = cell.share > 1 ? STEPS : stepOf(cell.share);
@@ -138,21 +146,21 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
         context.fillText(data.podsText(cell.pods), x + size / 2, y + size / 2 + 11);
       }
     }
+    const ring = (colour: string, thick: number): void => {
+      const width = Math.min(thick, gap);
+      context.lineWidth = width;
+      context.strokeStyle = colour;
+      box(context, { x: x - width / 2, y: y - width / 2, size: size + width, radius: radius + width / 2 });
+      context.stroke();
+    };
     const start = flashes.get(cell.name);
     if (start !== undefined) {
-      const left = Math.max(0, 1 - (now - start) / FLASH_MS);
-      context.globalAlpha = left;
-      context.lineWidth = size >= 20 ? 3 : 2;
-      context.strokeStyle = colours.flash;
-      box(context, { x: x - 1, y: y - 1, size: size + 2, radius: radius + 1 });
-      context.stroke();
+      context.globalAlpha = Math.max(0, 1 - (now - start) / FLASH_MS);
+      ring(colours.flash, size >= 20 ? 3 : 2);
       context.globalAlpha = 1;
     }
     if (cell.name === hovered || cell.name === data.selected) {
-      context.lineWidth = 2;
-      context.strokeStyle = cell.name === data.selected ? colours.accent : colours.text;
-      box(context, { x: x - 1.5, y: y - 1.5, size: size + 3, radius: radius + 1.5 });
-      context.stroke();
+      ring(cell.name === data.selected ? colours.accent : colours.text, 2);
     }
   }
 
@@ -160,13 +168,12 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   function place(): boolean {
     const width = host.clientWidth;
     const room = Math.min(host.clientHeight, TALLEST);
-    const wanted = `${width}:${room}:${data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join()}`;
-    const same = wanted === shape;
-    if (same && !stale(layout, data)) return false;
-    layout = layOut(data.zones, width, room, same ? layout.size : undefined);
-    if (same) return false; // the same places with other cells in them
+    const scale = pixelsOfScreen();
+    const zones = data.zones.map((zone) => `${zone.label}=${zone.cells.length}`).join();
+    const wanted = `${width}:${room}:${scale}:${data.podsText(0)}:${zones}`; // texts change with the language
+    if (wanted === shape) return false;
+    layout = layOut(data.zones, width, room, scale);
     shape = wanted;
-    const scale = devicePixelRatio || 1;
     const height = Math.max(layout.height, 1);
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
@@ -182,11 +189,10 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     const x = event.clientX - bounds.left;
     const y = event.clientY - bounds.top;
     const size = layout.size + 1;
-    return (
-      layout.cells.find(
-        (placed) => x >= placed.x - 1 && x < placed.x + size && y >= placed.y - 1 && y < placed.y + size,
-      )?.cell ?? null
+    const index = layout.places.findIndex(
+      (place) => x >= place.x - 1 && x < place.x + size && y >= place.y - 1 && y < place.y + size,
     );
+    return cells[index] ?? null;
   }
 
   function onMove(event: MouseEvent): void {
@@ -217,14 +223,13 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   return {
     update(next) {
       const now = performance.now();
-      for (const zone of next.zones) {
-        for (const cell of zone.cells) {
-          const before = pods.get(cell.name);
-          if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
-          pods.set(cell.name, cell.pods);
-        }
-      }
       data = next;
+      cells = next.zones.flatMap((zone) => zone.cells);
+      for (const cell of cells) {
+        const before = pods.get(cell.name);
+        if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
+        pods.set(cell.name, cell.pods);
+      }
       schedule();
     },
     repaint() {
@@ -248,55 +253,70 @@ export function stepOf(share: number): number {
   return share <= 0 ? 0 : Math.min(STEPS - 1, 1 + Math.floor(share * (STEPS - 1) * 0.999));
 }
 
-/** Zones side by side where there is room, cells as large as fit the height. */
-export function layOut(zones: readonly Zone[], width: number, height: number, keep?: number): Layout {
+/** Zones side by side where there is room, cells as large as fit the height. `scale`: pixels of the screen in one of ours. */
+export function layOut(zones: readonly Zone[], width: number, height: number, scale = 1): Layout {
   const columns = Math.max(1, Math.min(zones.length, Math.floor((width + ZONE_GAP) / (150 + ZONE_GAP))));
   const columnWidth = (width - ZONE_GAP * (columns - 1)) / columns;
-  let size = keep ?? LARGEST;
-  let placed = placeZones(zones, columns, columnWidth, size);
-  while (keep === undefined && placed.height > height && size > SMALLEST) {
-    size -= 1;
-    placed = placeZones(zones, columns, columnWidth, size);
-  }
-  return { size, ...placed };
+  const rows = Array.from({ length: Math.ceil(zones.length / columns) }, (_, row) =>
+    zones.slice(row * columns, (row + 1) * columns),
+  );
+  let size = LARGEST;
+  while (heightOf(rows, columnWidth, size) > height && size > SMALLEST) size -= 1;
+  return { size, height: heightOf(rows, columnWidth, size), ...placeZones(rows, columnWidth, size, scale) };
 }
 
-function placeZones(zones: readonly Zone[], columns: number, columnWidth: number, size: number): Omit<Layout, "size"> {
-  const gap = size >= 24 ? 5 : size >= 14 ? 3 : 2;
-  const perRow = Math.max(1, Math.floor((columnWidth - 4 + gap) / (size + gap)));
-  const cells: Placed[] = [];
-  const areas: Area[] = [];
+function placeZones(
+  rows: readonly (readonly Zone[])[],
+  columnWidth: number,
+  size: number,
+  scale: number,
+): Pick<Layout, "step" | "places" | "labels"> {
+  const whole = (length: number) => Math.floor(length * scale) / scale;
+  const step = whole(size + gapAt(size));
+  const perRow = cellsInRow(columnWidth, size);
+  const places: Place[] = [];
   const labels: { text: string; x: number; y: number; width: number }[] = [];
   let top = 0;
-  for (let start = 0; start < zones.length; start += columns) {
-    let tallest = 0;
-    zones.slice(start, start + columns).forEach((zone, column) => {
+  for (const row of rows) {
+    row.forEach((zone, column) => {
       const left = column * (columnWidth + ZONE_GAP);
       labels.push({ text: zone.label, x: left + 2, y: top, width: columnWidth - 4 });
-      zone.cells.forEach((cell, index) => {
-        const x = left + 2 + (index % perRow) * (size + gap);
-        const y = top + LABEL_HEIGHT + Math.floor(index / perRow) * (size + gap);
-        cells.push({ cell, x, y });
+      zone.cells.forEach((_, index) => {
+        const x = whole(left + 2) + (index % perRow) * step;
+        const y = whole(top + LABEL_HEIGHT) + Math.floor(index / perRow) * step;
+        places.push({ x, y });
       });
-      const rows = Math.ceil(zone.cells.length / perRow);
-      areas.push({ x: left + 2, y: top + LABEL_HEIGHT, width: columnWidth - 4, height: rows * (size + gap) - gap });
-      tallest = Math.max(tallest, LABEL_HEIGHT + rows * (size + gap));
     });
-    top += tallest + (start + columns < zones.length ? ZONE_GAP / 2 : 0);
+    top += heightOfRow(row, columnWidth, size) + ROW_GAP;
   }
-  return { height: top, cells, areas, labels };
+  return { step, places, labels };
 }
 
-/** Whether the cells that were laid out are no longer those of the data: same shape, other values. */
-function stale(layout: Layout, data: GridData): boolean {
-  let index = 0;
-  for (const zone of data.zones) {
-    for (const cell of zone.cells) {
-      if (layout.cells[index]?.cell !== cell) return true;
-      index += 1;
-    }
-  }
-  return index !== layout.cells.length;
+/** How high rows of zones are with cells of that size. */
+function heightOf(rows: readonly (readonly Zone[])[], columnWidth: number, size: number): number {
+  return rows.reduce((sum, row) => sum + heightOfRow(row, columnWidth, size) + ROW_GAP, -ROW_GAP);
+}
+
+function heightOfRow(row: readonly Zone[], columnWidth: number, size: number): number {
+  const most = Math.max(...row.map((zone) => zone.cells.length));
+  return LABEL_HEIGHT + Math.ceil(most / cellsInRow(columnWidth, size)) * (size + gapAt(size));
+}
+
+function cellsInRow(columnWidth: number, size: number): number {
+  return Math.max(1, Math.floor((columnWidth - 4 + gapAt(size)) / (size + gapAt(size))));
+}
+
+function gapAt(size: number): number {
+  return size >= 24 ? 5 : size >= 14 ? 3 : 2;
+}
+
+function pixelsOfScreen(): number {
+  return devicePixelRatio || 1;
+}
+
+/** What is free between two cells, in whole pixels of the screen: to clear it takes nothing of either. */
+function gapOf({ size, step }: Layout, scale: number): number {
+  return step - Math.ceil(size * scale) / scale;
 }
 
 function readColours(host: HTMLElement) {

@@ -135,8 +135,8 @@ describe("node grid", () => {
     const layout = layOut([{ label: "all", cells }], 900, 400);
     expect(layout.height).toBeLessThanOrEqual(400);
     expect(layout.size).toBeGreaterThanOrEqual(10);
-    expect(layout.cells.length).toBe(1523);
-    expect(Math.max(...layout.cells.map((cell) => cell.x + layout.size))).toBeLessThanOrEqual(900);
+    expect(layout.places.length).toBe(1523);
+    expect(Math.max(...layout.places.map((place) => place.x + layout.size))).toBeLessThanOrEqual(900);
   });
 });
 

@@ -2,7 +2,8 @@
  * How a frame changes the state: pure functions, the only writers of it.
  *
  * An event at or before the cursor has been seen and is skipped; a frame which begins past the cursor leaves a gap, and
- * only a new snapshot helps, as it does when the engine was rebuilt. Maps are copied at most once a frame, and only those that change.
+ * only a new snapshot helps, as it does when the engine was rebuilt. Maps that change get a new version, one a frame: to copy
+ * tens of thousands of pods ten times a second takes a good part of a processor.
  */
 import type {
   AttemptView,
@@ -29,6 +30,7 @@ import {
   type Usage,
 } from "./state";
 import { addCounts, type Count } from "./throughput";
+import { VersionedMap } from "./versioned";
 
 export type Applied = { readonly kind: "applied" | "seen"; readonly state: State } | { readonly kind: "gap" };
 
@@ -237,13 +239,13 @@ class Draft {
     return copy;
   }
 
-  private map<V>(name: "nodes" | "pods" | "uids" | "queue" | "unqueued" | "assumed" | "usage"): Map<string, V> {
-    const now = this.state[name] as unknown as Map<string, V>;
-    if (this.own.has(now)) return now;
-    const copy = new Map(now);
-    this.own.add(copy);
-    Object.assign(this.state, { [name]: copy });
-    return copy;
+  private map<V>(name: "nodes" | "pods" | "uids" | "queue" | "unqueued" | "assumed" | "usage"): VersionedMap<V> {
+    const now = this.state[name] as unknown as ReadonlyMap<string, V>;
+    if (this.own.has(now)) return now as VersionedMap<V>;
+    const made = new VersionedMap(now);
+    this.own.add(made);
+    Object.assign(this.state, { [name]: made });
+    return made;
   }
 
   private append<T>(list: readonly T[], item: T): readonly T[] {
