@@ -96,6 +96,7 @@ WORST: dict[str | bytes, Worst | Ours] = {
     r"\d{1,4}y\d{1,3}d(?= ago)": Worst(everywhere, ("", "1y1d", "")),
     r"(?!\.\.?\Z)[^/%\0]{1,253}": Worst(whole, ("", "a", "/")),
     r"\{\{-?\s*(.*?)\s*-?\}\}": Ours("upstream's workloads"),
+    r"open (http\S+)\s+\(logs you in": Ours("what our own service prints"),
     r'json:"(?P<name>[^",]*)(?P<options>[^"]*)"': Ours("upstream's sources"),
     r'protobuf:"[a-z0-9]+,(?P<number>[\d.]+),': Ours("upstream's sources"),
     r'patchMergeKey:"(?P<key>[^"]*)"': Ours("upstream's sources"),
