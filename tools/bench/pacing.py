@@ -69,6 +69,7 @@ def _measured(service: RunningService, nodes: list[dict[str, Any]], row: Row) ->
         send.all([_pod(f"warm-{place}", row.preempts) for place in range(WARM_UP)], rate=200.0)
         level3.wait_bound(database, cluster_id, WARM_UP)
         rv, _ = level3.settled(database, cluster_id)
+        database.execute("VACUUM ANALYZE")  # behind the import, which PostgreSQL would do while pods come
         steps = database.execute(STEPS, [cluster_id]).fetchone()
         with CommitClock(service.database_url, CHANGES, cluster_id) as commits:
             cpu = service.cpu_seconds()
