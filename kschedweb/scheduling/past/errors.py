@@ -32,6 +32,6 @@ class NotReplayableError(ApplicationError):
 
 
 class DamagedError(NotReplayableError):
-    """What is kept of a checkpoint cannot be read back: it has changed since it was written."""
+    """What is kept of the past cannot be read back: it has changed since it was written."""
 
     code = "damaged"

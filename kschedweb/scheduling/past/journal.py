@@ -15,19 +15,20 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
+import zstandard
 
 from kschedweb.cluster import follow
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.exchanges import exchange_of
 from kschedweb.scheduling.past import files, stores
-from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
+from kschedweb.scheduling.past.errors import DamagedError, HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.stores import Place
 from kschedweb.scheduling.services import DECIDED_COLUMNS
 from kschedweb.traces import adapters as trace_adapters
 from kschedweb.traces.choices import LogKind, StepKind
 from kschedweb.traces.models import Checkpoint, EngineStep
 from scheduler_core import config
-from scheduler_core.errors import ConfigError
+from scheduler_core.errors import ConfigError, ManifestError, TraceError
 from scheduler_core.model.changes import Change
 from scheduler_core.model.effects import ExtenderExchange
 from scheduler_core.trace import codec
@@ -107,7 +108,7 @@ def steps_after(cluster_id: int, after: Place, until: Place | None = None) -> li
 
 
 def piece_after(cluster_id: int, after: Place, until: Place | None, *, with_decisions: bool) -> Piece:
-    """The next steps with what they were given; ClusterGoneError, HistoryCutError, NotReplayableError."""
+    """The next steps with what they were given; ClusterGoneError, HistoryCutError, NotReplayableError, DamagedError."""
     with stores.of(cluster_id).reading():
         steps = steps_after(cluster_id, after, until)
         piece = Piece(steps, {place_of(step): () for step in steps})
@@ -135,7 +136,11 @@ def _changes_read(cluster_id: int, piece: Piece) -> None:
     taking = [step for step in piece.steps if step.kind == StepKind.APPLY and step.log_to > step.log_from]
     if not taking:
         return
-    found = stores.of(cluster_id).changes(taking[0].log_from, taking[-1].log_to)
+    begins_at, ends_at = taking[0].log_from, taking[-1].log_to
+    try:
+        found = stores.of(cluster_id).changes(begins_at, ends_at)
+    except (zstandard.ZstdError, orjson.JSONDecodeError, ManifestError) as error:
+        raise DamagedError(f"the change log is damaged between {begins_at} and {ends_at}: {error}") from error
     at = 0
     for step in taking:
         while at < len(found) and found[at].rv <= step.log_from:
@@ -179,7 +184,11 @@ def _exchanges(cluster_id: int, piece: Piece, place: Place) -> Iterable[Extender
     for entry in piece.entries.get(place, ()):
         row = piece.attempts.get(entry.seq)
         if row is not None and row.matrix is not None:
-            yield from codec.decode(bytes(row.matrix), node_names(cluster_id, row.node_order)).exchanges
+            try:
+                matrix = codec.decode(bytes(row.matrix), node_names(cluster_id, row.node_order))
+            except TraceError as error:
+                raise DamagedError(f"the matrix of the attempt at {entry.seq} is damaged: {error}") from error
+            yield from matrix.exchanges
         if entry.kind == LogKind.STEP:
             for told in entry.payload.get("extenders", ()):
                 yield exchange_of(told)

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from kschedweb.cluster import extender_http, runner
-from kschedweb.cluster.models import Cluster, Import
+from kschedweb.cluster.models import Change, Cluster, Import
 from kschedweb.cluster.services import scheduler_config_set
 from kschedweb.cluster.services.clusters import record_setting
 from kschedweb.common import packing
@@ -32,6 +32,7 @@ from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US
 from scheduler_core.queue.scheduling_queue import LEFTOVER_FLUSH_INTERVAL_US
 from scheduler_core.trace import codec
 from tests.builders import make_manifest, make_node, make_pod, scheduler_config
+from tests.cases import cases
 from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import lead, put, scheduled, settle
 from tests.web.scheduling.lived import cut_at, live, replayed
@@ -137,6 +138,23 @@ VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bi
 EXTENDER = {"urlPrefix": "http://127.0.0.1:1", **VERBS, "weight": 5, "nodeCacheCapable": True}
 
 
+@cases(
+    "content",
+    ("no packed text", b"damaged"),
+    ("no JSON", packing.compressed(b'{"kind": "Pod",,}')),
+    ("no object", packing.packed({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 7}})),
+)
+def test_damaged_entry_of_the_change_log_is_named(content: bytes, cluster: Cluster) -> None:
+    put(cluster, make_node("n1").capacity(cpu="4", pods="20"))
+    scheduled(cluster, make_pod("a").req(cpu="1"), make_pod("b").req(cpu="1"))
+    step = EngineStep.objects.filter(cluster=cluster, kind="apply", cycles=0).earliest("id")
+    entry = Change.objects.filter(cluster=cluster, kind="Pod", rv__gt=step.log_from).earliest("rv")
+    with changed(entry, object=content):
+        reason = replayed(cluster).reason
+    assert reason.startswith("the change log is damaged between ")
+    assert not replayed(cluster).reason
+
+
 class Moody:
     """An extender that answers as it likes: equal questions have other answers, and some none."""
 
@@ -171,6 +189,9 @@ def test_extenders_answer_from_the_record(cluster: Cluster, monkeypatch: pytest.
     monkeypatch.setattr(extender_http, "connect", None)  # nobody is asked
     replay = replayed(cluster)
     assert (replay.difference, replay.unproven) == (None, 0) and replay.cycles > 20
+    answered = Attempt.objects.filter(cluster=cluster).order_by("seq")[3]
+    with changed(answered, matrix=b"no matrix"):
+        assert f"the matrix of the attempt at {answered.seq} is damaged" in replayed(cluster).reason
     cluster.refresh_from_db()
     with moments.moment(cluster_id=cluster.pk, position=Position(cluster.rv, cluster.seq)) as found:
         assert found.scheduler is not None and host._engine is not None
