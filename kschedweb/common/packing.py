@@ -21,6 +21,11 @@ class _Contexts(threading.local):
 _contexts = _Contexts()
 
 
+def checked_compressor(level: int) -> zstandard.ZstdCompressor:
+    """One that adds a checksum: whoever unpacks what it made is told when a bit of it has changed."""
+    return zstandard.ZstdCompressor(level=level, write_checksum=True)
+
+
 def kept_json(value: Any) -> bytes:
     """The value's JSON, to be kept: orjson's own results hold on to the room they were written in, 4 KiB or more."""
     return bytes(memoryview(orjson.dumps(value)))

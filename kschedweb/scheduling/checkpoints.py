@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import zstandard
 from django.conf import settings
 from django.db import transaction
 
 from kschedweb.cluster import adapters as cluster_adapters
 from kschedweb.cluster import follow
 from kschedweb.cluster.selectors import cluster_get
+from kschedweb.common import packing
 from kschedweb.scheduling import leases
 from kschedweb.scheduling.models import EngineState
 from kschedweb.traces.models import Checkpoint
@@ -118,7 +118,7 @@ def checkpoint_insert(
 
 def pack(engine: bytes) -> bytes:
     """The engine's state as a checkpoint keeps it."""
-    return zstandard.ZstdCompressor(level=LEVEL).compress(engine)
+    return packing.checked_compressor(LEVEL).compress(engine)
 
 
 def checkpoint_want(*, cluster_id: int, wanted: bool = True) -> None:
@@ -127,7 +127,7 @@ def checkpoint_want(*, cluster_id: int, wanted: bool = True) -> None:
 
 
 def _packed_objects(cluster_id: int) -> bytes:
-    compressor = zstandard.ZstdCompressor(level=LEVEL).compressobj()
+    compressor = packing.checked_compressor(LEVEL).compressobj()
     parts = [compressor.compress(line) for line in _object_lines(cluster_id)]
     return b"".join((*parts, compressor.flush()))
 

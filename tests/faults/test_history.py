@@ -6,6 +6,7 @@ workers are killed. A flipped bit is found and named, or the replay shows by bei
 
 import contextlib
 import http.client
+import itertools
 import json
 import random
 import threading
@@ -73,8 +74,8 @@ def test_long_history_is_made_again_and_flipped_bits_are_found(service: Service,
     assert not_made_again(service, "history", cycles) == []
 
     chance = random.Random(SEED)
-    columns = [COLUMNS[number % len(COLUMNS)] for number in range(FLIPS)]
-    found = [flipped(service, "history", cluster_id, chance, column) for column in columns]
+    tried = (flipped(service, "history", cluster_id, chance, column) for column in itertools.cycle(COLUMNS))
+    found = list(itertools.islice(filter(None, tried), FLIPS))
     record_property("figures", "\n".join([f"{cycles} cycles, {counted}", *found]))
     assert not_made_again(service, "history", cycles) == []
 
@@ -249,8 +250,11 @@ FLIP = {
 }
 
 
-def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Random, column: Column) -> str:
-    """Flip one bit of a row's column, make the history again, and set it back; what came of it."""
+def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Random, column: Column) -> str | None:
+    """Flip one bit of a row's column, make the history again, and set it back; what came of it.
+
+    None where the table refuses every such row.
+    """
     row, size, words = stored(service, cluster_id, chance, column)
     read = f"SELECT {column.name}{'::text' if column.kind == 'jsonb' else ''} FROM {column.table} WHERE id = %s"
     write = f"UPDATE {column.table} SET {column.name} = {{}} WHERE id = %(row)s"
@@ -262,7 +266,7 @@ def flipped(service: Service, cluster: str, cluster_id: int, chance: random.Rand
                 connection.execute(write.format(FLIP[column.kind].format(column.name)), {"bit": bit, "row": row})
                 break
         else:
-            return f"no bit of {column.table}.{column.name}, row {row}: the table refuses each"
+            return None
         try:
             told = service.replay(cluster, *words)
         finally:

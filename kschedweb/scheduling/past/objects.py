@@ -65,7 +65,7 @@ class Objects:
 
     def packed(self, level: int) -> bytes:
         """As a checkpoint keeps them."""
-        compressor = zstandard.ZstdCompressor(level=level).compressobj()
+        compressor = packing.checked_compressor(level).compressobj()
         lines = (
             compressor.compress(b'{"kind":"%b","rv":%d,"manifest":%b}\n' % (kind.encode(), rv, text))
             for (kind, _, _), (rv, text) in self.ordered()
@@ -80,7 +80,7 @@ class Objects:
         return Objects(self.cluster_id, self.rv, dict(self.texts))
 
     def advance(self, rv: int) -> None:
-        """Go on to a later position; HistoryCutError, ClusterGoneError."""
+        """Go on to a later position; HistoryCutError, ClusterGoneError, DamagedError."""
         while self.rv < rv:
             until = min(rv, self.rv + ROWS_AT_ONCE)
             rows = stores.of(self.cluster_id).objects_changed(self.rv, until)
@@ -91,17 +91,20 @@ class Objects:
             self.rv = until
 
     def take(self, kind: str, namespace: str, name: str, operation: str, rv: int, content: bytes) -> None:
-        """Take one entry of the change log; `content` as it is stored."""
+        """Take one entry of the change log, `content` as it is stored; DamagedError."""
         if operation not in _OPERATIONS or kind in CONFIDENTIAL_KINDS:
             return
         if operation == Operation.DELETED:
             self.texts.pop((kind, namespace, name), None)
         else:
-            self.texts[kind, namespace, name] = rv, packing.decompressed(content)
+            try:
+                self.texts[kind, namespace, name] = rv, packing.decompressed(content)
+            except zstandard.ZstdError as error:
+                raise DamagedError(f"the change log is damaged at {rv}: {error}") from error
 
 
 def objects_at(cluster_id: int, rv: int) -> Objects:
-    """Every object at a position; HistoryCutError, ClusterGoneError; DamagedError of the checkpoint before it."""
+    """Every object at a position; HistoryCutError, ClusterGoneError, DamagedError."""
     store = stores.of(cluster_id)
     with store.reading():
         begins = journal.begins(cluster_id)
@@ -117,7 +120,11 @@ def objects_at(cluster_id: int, rv: int) -> Objects:
 
 
 def _text(content: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompressobj().decompress(content)
+    reading = zstandard.ZstdDecompressor().decompressobj()
+    text = reading.decompress(content)
+    if not reading.eof:
+        raise zstandard.ZstdError("the frame is not complete")
+    return text
 
 
 def unpacked(cluster_id: int, rv: int, text: bytes) -> Objects:

@@ -111,7 +111,7 @@ def _checkpoint(row: list[Any], names: Names) -> None:
     if row[engine]:
         state = zstandard.ZstdDecompressor().decompress(row[engine], max_output_size=files.MOST_CHECKPOINT_BYTES)
         renamed = names.state(msgspec.msgpack.decode(state))
-        row[engine] = zstandard.ZstdCompressor(level=LEVEL).compress(msgspec.msgpack.encode(renamed))
+        row[engine] = packing.checked_compressor(LEVEL).compress(msgspec.msgpack.encode(renamed))
     text = zstandard.ZstdDecompressor().decompressobj().decompress(row[objects])
     found = unpacked(0, row[part.place("objects_rv")], text)
     made = Objects(0, found.rv)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import orjson
 import zstandard
 from django.conf import settings
 
@@ -78,7 +81,8 @@ class Walker:
         if self.engine is None or (self.place, self.rv, self.seq) != follows:
             raise NotReplayableError(f"no engine is known from before step {step.run}.{step.step}")
         self.answers.put(piece.exchanges.get(place_of(step), ()))
-        self.draws.put(packing.unpacked(step.draws) if step.draws is not None else ())
+        with _naming(step, "draws"):
+            self.draws.put(packing.unpacked(step.draws) if step.draws is not None else ())
         # Amounts decide nothing: they are worked out where there is a record to compare them with.
         self.engine.engine.keeper = _Recorded(piece.stored(step))
         return self.engine, RecordedStep(step.now_us, piece.changes[place_of(step)], step.cycles)
@@ -138,15 +142,25 @@ class Walker:
 def state_of(row: Checkpoint) -> bytes:
     """The engine as the checkpoint has it; DamagedError."""
     try:
-        return zstandard.ZstdDecompressor().decompress(bytes(row.engine))
+        return zstandard.ZstdDecompressor().decompress(bytes(row.engine), allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise DamagedError(f"the checkpoint of step {row.run}.{row.step} is damaged: {error}") from error
+
+
+@contextmanager
+def _naming(step: EngineStep, column: str) -> Iterator[None]:
+    """DamagedError where what the step keeps in a column cannot be read."""
+    try:
+        yield
+    except (zstandard.ZstdError, orjson.JSONDecodeError) as error:
+        raise DamagedError(f"{column} of step {step.run}.{step.step} is damaged: {error}") from error
 
 
 def _beginning(step: EngineStep) -> tuple[Beginning, dict[str, bool] | None]:
     """What the first engine of all was made of is known without being kept."""
     if step.began_from is not None:
-        return beginning_of(step.began_from)
+        with _naming(step, "began_from"):
+            return beginning_of(step.began_from)
     if step.run == 1 and step.seq_from == 0:
         return Beginning(), None
     raise NotReplayableError(

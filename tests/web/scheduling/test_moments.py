@@ -110,16 +110,19 @@ def test_moments_that_cannot_be_had_say_why(cluster: Cluster) -> None:
 def test_damaged_checkpoint_is_named(cluster: Cluster, column: str) -> None:
     live(cluster)
     row = Checkpoint.objects.filter(cluster=cluster).latest("seq")
-    content = bytearray(getattr(row, column))
-    content[len(content) // 2] ^= 4
-    setattr(row, column, bytes(content))
-    row.save()
     at = Position(row.rv, row.seq)
-    with pytest.raises(DamagedError, match="checkpoint .* damaged: "):
-        if column == "engine":
-            replay_of(cluster.pk, first=at)
-        else:
-            objects_at(cluster.pk, row.objects_rv)
+    whole = bytes(getattr(row, column))
+    header = 6
+    for place in range(header, len(whole), len(whole) // 50):
+        content = bytearray(whole)
+        content[place] ^= 1 << place % 8
+        setattr(row, column, bytes(content))
+        row.save()
+        with pytest.raises(DamagedError, match="checkpoint .* damaged: "):
+            if column == "engine":
+                replay_of(cluster.pk, first=at)
+            else:
+                objects_at(cluster.pk, row.objects_rv)
 
 
 def test_history_begins_after_steps_that_are_being_cleared_away(cluster: Cluster) -> None:

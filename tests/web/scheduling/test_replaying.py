@@ -23,9 +23,11 @@ from kschedweb.common import packing
 from kschedweb.mirror.forking import cluster_fork
 from kschedweb.scheduling import checkpoints
 from kschedweb.scheduling.past import journal, moments
-from kschedweb.scheduling.past.errors import NotReplayableError
+from kschedweb.scheduling.past.errors import DamagedError, NotReplayableError
 from kschedweb.scheduling.past.moments import Position
+from kschedweb.scheduling.past.objects import objects_at
 from kschedweb.scheduling.past.replaying import replay_of
+from kschedweb.traces.choices import StepKind
 from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
 from scheduler_core.errors import ExtenderError
 from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US
@@ -151,7 +153,21 @@ def test_damaged_entry_of_the_change_log_is_named(content: bytes, cluster: Clust
     entry = Change.objects.filter(cluster=cluster, kind="Pod", rv__gt=step.log_from).earliest("rv")
     with changed(entry, object=content):
         reason = replayed(cluster).reason
+        if content == b"damaged":
+            with pytest.raises(DamagedError, match=f"the change log is damaged at {entry.rv}: "):
+                objects_at(cluster.pk, entry.rv)
     assert reason.startswith("the change log is damaged between ")
+    assert not replayed(cluster).reason
+
+
+@cases("column,kind", ("of any step", "draws", StepKind.APPLY), ("of a first step", "began_from", StepKind.REBUILD))
+def test_damaged_column_of_a_step_is_named(column: str, kind: StepKind, cluster: Cluster) -> None:
+    put(cluster, *(make_node(f"n{i}").capacity(cpu="4", pods="20") for i in range(3)))
+    scheduled(cluster, *(make_pod(f"p{i}").req(cpu="1") for i in range(3)))
+    step = EngineStep.objects.filter(cluster=cluster, kind=kind).earliest("id")
+    with changed(step, **{column: b"damaged"}):
+        reason = replayed(cluster).reason
+    assert reason.startswith(f"{column} of step {step.run}.{step.step} is damaged: ")
     assert not replayed(cluster).reason
 
 
