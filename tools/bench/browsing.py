@@ -189,7 +189,8 @@ def _drawn(streamed: _Streamed, rate: float) -> Promise:
 
 def _grown(streamed: _Streamed) -> Promise:
     heap, elements = [held.heap_mb for held in streamed.held], [held.elements for held in streamed.held]
-    heap_growth, element_growth = growth(heap), growth(elements)
+    # What stands before the first look is that of a page which has shown little so far.
+    heap_growth, element_growth = growth(heap[1:]), growth(elements[1:])
     text = (
         f"in {streamed.seconds:.0f} s the page's heap went {_course(heap, '.1f')} MB ({heap_growth:+.1%}) and its nodes"
         f" {_course(elements, ',')} ({element_growth:+.1%}), target at most {MOST_GROWTH:+.0%} each, with"

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from kschedweb.ops.client import Refused
 from scheduler_core.errors import CoreError
-from tools.bench import controlling, following, kube_api, large, level3, many, pacing, promises, resting, table
+from tools.bench import (
+    controlling,
+    following,
+    kube_api,
+    large,
+    level3,
+    looking_back,
+    many,
+    pacing,
+    promises,
+    resting,
+    table,
+    writing,
+)
 from tools.bench.campaign import Campaign, measure_rows, read_campaign
 from tools.bench.engine.verify import verify
 from tools.bench.measuring import Measured, RunFailed, measure
@@ -24,6 +37,15 @@ from tools.bench.worker import Job, profile_here
 
 PROMISES_WORKLOAD = "W1_n1000_e0"
 DEFAULT_LEVEL = "L1"
+# By option, of whose value some make use: what is measured one after the other on a service that is warm.
+_ON_ONE_SERVICE: dict[str, Callable[[RunningService, Job, int], Iterable[Promise]]] = {
+    "latency": lambda service, job, _: [promises.latency(service, job)],
+    "path": lambda service, job, _: pacing.measure(service, job),
+    "writes": lambda service, job, _: writing.measure(service, job),
+    "past": lambda service, job, _: looking_back.measure(service, job),
+    "viewers": lambda service, job, number: [promises.viewers(service, job, number)],
+    "kube_api": lambda service, job, _: kube_api.measure(service, job),
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,18 +87,8 @@ def _written(options: argparse.Namespace, results: Sequence[object], good: bool)
 
 
 def _asks_promises(options: argparse.Namespace) -> bool:
-    asked = (
-        options.latency,
-        options.path,
-        options.idle,
-        options.viewers,
-        options.kube_api,
-        options.mirror,
-        options.controllers,
-        options.large,
-        options.browser,
-    )
-    return any(asked)
+    others = ("idle", "mirror", "controllers", "large", "browser")
+    return any(getattr(options, name) for name in (*_ON_ONE_SERVICE, *others))
 
 
 def _promised(options: argparse.Namespace) -> list[Promise]:
@@ -88,17 +100,12 @@ def _promised(options: argparse.Namespace) -> list[Promise]:
         if options.idle:  # in a service of its own: PostgreSQL sweeps up behind the others for minutes
             with RunningService() as service:
                 found += map(_told, resting.measure(service, options.idle))
-        if options.latency or options.path or options.viewers or options.kube_api:
+        asked = [(name, measured) for name, measured in _ON_ONE_SERVICE.items() if getattr(options, name)]
+        if asked:
             with RunningService() as service:
                 level3.warm_up(service, job)
-                if options.latency:
-                    found.append(_told(promises.latency(service, job)))
-                if options.path:
-                    found += map(_told, pacing.measure(service, job))
-                if options.viewers:
-                    found.append(_told(promises.viewers(service, job, options.viewers)))
-                if options.kube_api:
-                    found += map(_told, kube_api.measure(service, job))
+                for name, measured in asked:
+                    found += map(_told, measured(service, job, getattr(options, name)))
         if options.mirror:  # in a service of its own: its memory is measured
             with RunningService() as service:
                 found += map(_told, following.measure(service))

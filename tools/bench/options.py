@@ -86,6 +86,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--path", action="store_true", help="the path of one pod, from POST to bound, at several rates; takes minutes"
     )
     service.add_argument(
+        "--writes", action="store_true", help="what the life of a pod writes: rows and bytes by table, and WAL"
+    )
+    service.add_argument(
+        "--past", action="store_true", help="what it costs scheduling that somebody reads the past; takes minutes"
+    )
+    service.add_argument(
         "--idle",
         type=_positive,
         nargs="?",

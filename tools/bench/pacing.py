@@ -59,32 +59,75 @@ def measure(service: RunningService, job: Job, rows: Sequence[Row] = ROWS) -> It
         yield _measured(service, nodes, row)
 
 
-def _measured(service: RunningService, nodes: list[dict[str, Any]], row: Row) -> Promise:
-    name = f"bench-{time.time_ns() // 1_000_000}"
-    cluster_id = int(service.client.post("/api/clusters", {"name": name, "lifecycle_mode": "simulate"})["id"])
-    pods = max(LEAST_PODS, int(row.rate * SECONDS))
-    level3.load(service, cluster_id, nodes + (_filling(nodes) if row.preempts else []))
-    send = _Sending(service, f"/k8s/{name}/api/v1/namespaces/default/pods")
-    with psycopg.connect(service.database_url, autocommit=True) as database:
-        send.all([_pod(f"warm-{place}", row.preempts) for place in range(WARM_UP)], rate=200.0)
-        level3.wait_bound(database, cluster_id, WARM_UP)
-        rv, _ = level3.settled(database, cluster_id)
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Pods that came at a rate: ms from POST to bound, in order of size, and CPU seconds by process until all ran."""
+
+    laps_ms: list[float]
+    cpu_seconds: dict[str, float]
+
+
+class Stream:
+    """A simulated cluster of its own to which pods come one request each, after some that are not measured."""
+
+    def __init__(
+        self,
+        service: RunningService,
+        database: psycopg.Connection[Any],
+        objects: Sequence[dict[str, Any]],
+        *,
+        preempts: bool = False,
+    ) -> None:
+        self._service, self._database, self._preempts = service, database, preempts
+        name = f"bench-{time.time_ns() // 1_000_000}"
+        self.cluster_id = level3.cluster_new(service, name)
+        level3.load(service, self.cluster_id, objects)
+        self._sending = _Sending(service, f"/k8s/{name}/api/v1/namespaces/default/pods")
+        self._sent = 0
+        self._send(WARM_UP, 200.0)
+        self._settle()
         database.execute("VACUUM ANALYZE")  # behind the import, which PostgreSQL would do while pods come
-        steps = database.execute(STEPS, [cluster_id]).fetchone()
-        with CommitClock(service.database_url, CHANGES, cluster_id) as commits:
-            cpu = service.cpu_seconds()
-            posted = send.all([_pod(f"pod-{place}", row.preempts) for place in range(pods)], rate=row.rate)
-            level3.wait_bound(database, cluster_id, WARM_UP + pods)
-            level3.settled(database, cluster_id)
-            spent = {name: after - cpu.get(name, 0.0) for name, after in service.cpu_seconds().items()}
-            bound: dict[str, int] = dict(database.execute(level3.BOUND, [cluster_id, rv]).fetchall())
+
+    def run(self, pods: int, rate: float) -> Streamed:
+        """So many pods, at so many a second."""
+        rv, _ = level3.settled(self._database, self.cluster_id)
+        with CommitClock(self._service.database_url, CHANGES, self.cluster_id) as commits:
+            cpu = self._service.cpu_seconds()
+            posted = self._send(pods, rate)
+            self._settle()
+            spent = {name: after - cpu.get(name, 0.0) for name, after in self._service.cpu_seconds().items()}
+            bound: dict[str, int] = dict(self._database.execute(level3.BOUND, [self.cluster_id, rv]).fetchall())
             laps = sorted((commits.seen(bound[pod]) - at) * 1000 for pod, at in posted.items())
+        return Streamed(laps, spent)
+
+    def close(self) -> None:
+        """Delete the cluster."""
+        self._service.client.call("DELETE", f"/api/clusters/{self.cluster_id}")
+
+    def _send(self, pods: int, rate: float) -> dict[str, float]:
+        named = [_pod(f"pod-{place}", self._preempts) for place in range(self._sent, self._sent + pods)]
+        self._sent += pods
+        return self._sending.all(named, rate=rate)
+
+    def _settle(self) -> None:
+        level3.wait_bound(self._database, self.cluster_id, self._sent)
+        level3.settled(self._database, self.cluster_id)
+
+
+def _measured(service: RunningService, nodes: list[dict[str, Any]], row: Row) -> Promise:
+    pods = max(LEAST_PODS, int(row.rate * SECONDS))
+    with psycopg.connect(service.database_url, autocommit=True) as database:
+        objects = nodes + (_filling(nodes) if row.preempts else [])
+        stream = Stream(service, database, objects, preempts=row.preempts)
+        steps = database.execute(STEPS, [stream.cluster_id]).fetchone()
+        streamed = stream.run(pods, row.rate)
         with_cycles, steps_made = (
             after - before
-            for after, before in zip(database.execute(STEPS, [cluster_id]).fetchone(), steps, strict=True)  # type: ignore[arg-type]
+            for after, before in zip(database.execute(STEPS, [stream.cluster_id]).fetchone(), steps, strict=True)  # type: ignore[arg-type]
         )
-    service.client.call("DELETE", f"/api/clusters/{cluster_id}")
-    p50, p95, p99 = (percentile(laps, share) for share in (50, 95, 99))
+        stream.close()
+    spent = streamed.cpu_seconds
+    p50, p95, p99 = (percentile(streamed.laps_ms, share) for share in (50, 95, 99))
     by_process = ", ".join(f"{each} {seconds / pods * 1000:.1f}" for each, seconds in spent.items() if seconds)
     text = (
         f"{pods:,} pods: from POST to bound p50 {p50:.0f} ms, target {row.p50_ms:.0f}; p95 {p95:.0f} ms, "

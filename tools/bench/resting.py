@@ -29,7 +29,7 @@ MOST_SECONDS = 1_800.0
 _WRITTEN = "SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables"
 _COMMITS = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
 _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'"
-_UNPROVEN = (
+UNPROVEN = (
     "SELECT count(*) FROM engine_states s LEFT JOIN history_proofs p USING (cluster_id)"
     " WHERE (p.run, p.step) IS DISTINCT FROM (s.run, s.step) AND p.difference IS NULL"
 )
@@ -78,7 +78,7 @@ def _at_rest(database: psycopg.Connection[Any], quiet_seconds: float) -> None:
     while time.monotonic() - since < quiet_seconds:
         if time.monotonic() - begun > MOST_SECONDS:
             raise ServiceProblem(f"after {MOST_SECONDS:.0f} s something still writes")
-        (unproven,) = database.execute(_UNPROVEN).fetchone()  # type: ignore[misc]
+        (unproven,) = database.execute(UNPROVEN).fetchone()  # type: ignore[misc]
         written = _written(database)
         del written[_RENEWED]
         if unproven or written != last:
