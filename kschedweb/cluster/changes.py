@@ -73,11 +73,13 @@ def changes_commit(
     entries: Sequence[ChangeEntry],
     now: int,
     follows_source: bool = False,
+    is_expected: bool = False,
     tell: Sequence[str] = (),
 ) -> int:
     """Append the entries to the cluster's log, as the last statement of the transaction; the log's new end.
 
-    Followers of the log and whoever listens to the channels `tell` hear of the commit.
+    Followers of the log and whoever listens to the channels `tell` hear of the commit. `is_expected`: it is what the
+    scheduler ordered, so that its leader may wait for more.
 
     `now` is the cluster's time. NotFoundError when the cluster is gone. ReadOnlyError for an object of a mirror, unless
     the entries tell what happened in the cluster it follows, and for one of a history from a file.
@@ -87,7 +89,7 @@ def changes_commit(
     texts = [each.payload if isinstance(each.payload, bytes) else orjson.dumps(each.payload) for each in entries]
     contents = [packing.compressed(text) for text in texts]
     at = moment_of(now)
-    channels = [wake.READERS_CHANNEL, *tell]
+    channels = [wake.EXPECTED_CHANNEL if is_expected else wake.READERS_CHANNEL, *tell]
     if entries:
         rows = bulk.read_rows(_COUNT, [len(entries), cluster_id, channels])
     else:

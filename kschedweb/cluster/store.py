@@ -41,15 +41,17 @@ class PostgresStore:
         changes: Sequence[ObjectChange],
         now: int,
         verdicts: Sequence[ChangeEntry] = (),
+        *,
+        is_expected: bool = False,
         tell: Sequence[str] = (),
     ) -> int:
         """Write the changes, then the verdicts on them, to state and log; the log's new end.
 
-        `tell`: see `changes_commit`.
+        `is_expected`, `tell`: see `changes_commit`.
         """
         entries = [*self._entries(changes), *verdicts]
         self._locked.clear()
-        return changes_commit(cluster_id=self._cluster_id, entries=entries, now=now, tell=tell)
+        return changes_commit(cluster_id=self._cluster_id, entries=entries, now=now, is_expected=is_expected, tell=tell)
 
     def version_of(self, position: int) -> str:
         """The resourceVersion of the change at a position of the log."""

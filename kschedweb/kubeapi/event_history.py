@@ -73,16 +73,14 @@ class EventHistory(PostgresHistory):
                 self._of_engine[key] = _seq_of(key)
         return found
 
-    def commit(
-        self, changes: Sequence[ObjectChange], now: int, verdicts: Sequence[Any] = (), tell: Sequence[str] = ()
-    ) -> int:
+    def commit(self, changes: Sequence[ObjectChange], now: int, verdicts: Sequence[Any] = (), **told: Any) -> int:
         """As any store; events of the scheduler that were changed or deleted are none of it any more."""
         taken = [self._of_engine[change.key] for change in changes if change.key in self._of_engine]
         if taken:
             bulk.execute(
                 "DELETE FROM cluster_event WHERE cluster_id = %s AND seq = ANY (%b::bigint[])", [self.cluster_id, taken]
             )
-        return super().commit(changes, now, verdicts, tell)
+        return super().commit(changes, now, verdicts, **told)
 
     def list_at(self, kind: str, namespace: str, rv: int) -> Sequence[Stored]:
         place = _place_at(self.cluster_id, rv)

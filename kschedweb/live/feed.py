@@ -24,7 +24,7 @@ from django.db import close_old_connections, connections
 
 from kschedweb.common.connections import database_parameters
 from kschedweb.common.errors import ClusterGoneError
-from kschedweb.common.wake import READERS_CHANNEL
+from kschedweb.common.wake import EXPECTED_CHANNEL, READERS_CHANNEL
 from kschedweb.views import Cursor, Frame, Heartbeat, LiveEvent, encode
 
 FRAME_SECONDS = 0.1
@@ -185,7 +185,7 @@ async def listen_forever(parameters: Callable[[], Mapping[str, Any]], wake: Call
     while True:
         try:
             async with await psycopg.AsyncConnection.connect(**parameters(), autocommit=True) as connection:
-                await connection.execute(f"LISTEN {READERS_CHANNEL}")
+                await connection.execute(f"LISTEN {READERS_CHANNEL}; LISTEN {EXPECTED_CHANNEL}")
                 failures = 0
                 wake(None)
                 async for notice in connection.notifies():

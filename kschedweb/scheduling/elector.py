@@ -175,15 +175,19 @@ class Elector:
         with self._guard:
             return sorted(self._led)
 
-    def timer_set(self, cluster_id: int, seconds: float | None) -> None:
-        """Schedule a slice of the cluster in this number of seconds; None when nothing is due."""
+    def timer_set(self, cluster_id: int, seconds: float | None, *, at_the_latest: bool = False) -> None:
+        """Schedule a slice of the cluster in this number of seconds; None when nothing is due.
+
+        `at_the_latest`: unless one is due sooner.
+        """
         with self._guard:
             led = self._led.get(cluster_id)
             if led is None:
                 return
             due_at = None if seconds is None else self.monotonic() + seconds
             is_sooner = due_at is not None and (led.due_at is None or due_at < led.due_at)
-            led.due_at = due_at
+            if is_sooner or not at_the_latest:
+                led.due_at = due_at
         if is_sooner:
             self._poke.set()
 

@@ -27,7 +27,7 @@ class CommitClock:
 
     def __init__(self, url: str, query: str, cluster_id: int) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
-        self._connection.execute("LISTEN ksched")
+        self._connection.execute("LISTEN ksched; LISTEN ksched_expected")  # as the service's own followers do
         self._query, self._cluster_id = query, cluster_id
         self._seen: list[tuple[Any, float]] = []
         self._over = threading.Event()

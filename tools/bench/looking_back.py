@@ -87,7 +87,7 @@ def _promise(alone: list[Streamed], beside: list[Streamed], read_seconds: list[f
     def scheduler_ms(each: list[Streamed]) -> float:
         return sum(one.cpu_seconds["scheduler"] for one in each) / (TURNS * PODS) * 1000
 
-    def laps(each: list[Streamed], share: float) -> float:
+    def laps(each: list[Streamed], share: int) -> float:
         return percentile(sorted(lap for one in each for lap in one.laps_ms), share)
 
     before, now = scheduler_ms(alone), scheduler_ms(beside)

@@ -90,6 +90,7 @@ class EngineHost:
     stopwatch: Callable[[], int] = time.perf_counter_ns
     be_patient: Callable[[float], None] = lambda _: None
     step_time: StepTime = field(default_factory=StepTime)
+    is_stepped: bool = False  # at the last step: the cluster's clock waits for each
     _engine: Scheduler | None = None
     _run: int = 0
     _step: int = 0
@@ -139,6 +140,7 @@ class EngineHost:
             return StepOutcome(0, 0, None, is_idle=True)  # until there is another configuration
         if row.config_version not in (self._config_version, self._refused_version):
             return StepOutcome(0, 0, 0.0)  # another one came while the engine was made
+        self.is_stepped = row.is_stepped
         outcome = self._advance(engine, row)
         again_in = self._checkpoint_if_due(row, outcome)
         due_in = min((each for each in (again_in, outcome.due_in) if each is not None), default=None)

@@ -45,6 +45,7 @@ STREAM_CYCLES = 100
 THIN_CYCLES = 2
 STREAM_SECONDS = 0.2
 MOST_REST_SECONDS = 0.1
+EXPECTED_SECONDS = 0.05  # that bindings which were carried out wait for more of them, or for a pod
 OWN_QUEUE = "scheduler."
 EXIT_CORRUPTED = 1
 
@@ -158,12 +159,19 @@ class Worker:
                 worked |= self.slice(missed)
             return worked
 
-        for _, late in self.hearing.serve(begin, lambda _, heard: self.hear(heard)):
+        for _, late in self.hearing.serve(begin, self.hear):
             if self.elector.leadership(late) is not None:
                 self.wake(late)
 
-    def hear(self, cluster_id: int) -> bool:
-        """A slice of a cluster that was written to: one that this worker leads, or that nobody has led so far."""
+    def hear(self, channel: str, cluster_id: int) -> bool:
+        """A slice of a cluster that was written to: one that this worker leads, or that nobody has led so far.
+
+        What was expected waits a little for more, and for a pod that comes; a clock that goes by steps waits for it.
+        """
+        host = self.hosts.get(cluster_id)
+        if channel == wake.EXPECTED_CHANNEL and host is not None and not host.is_stepped:
+            self.elector.timer_set(cluster_id, EXPECTED_SECONDS, at_the_latest=True)
+            return False
         if self.elector.leadership(cluster_id) is not None or (
             self.elector.is_new(cluster_id) and self.elector.claim(cluster_id) is not None
         ):
@@ -208,7 +216,7 @@ def worker() -> Worker:
         worker_id = environment.worker_id
         made = Worker(worker_id, Elector(f"{worker_id}/{secrets.token_hex(4)}", times, wake=lambda _: None))
         made.elector.wake = made.wake
-        made.hearing = Hearing(wake.READERS_CHANNEL, wake.LEADERS_CHANNEL)
+        made.hearing = Hearing(wake.READERS_CHANNEL, wake.EXPECTED_CHANNEL, wake.LEADERS_CHANNEL)
         made.elector.start()
         _worker = made
     return _worker

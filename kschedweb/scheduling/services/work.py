@@ -75,7 +75,7 @@ def bindings_carry_out(*, cluster_id: int) -> int:
             _work_finish(Binding, rows)
             if bound:
                 trace_services.throughput_add(cluster_id=cluster_id, at=now, bound=len(bound))
-            server.store.commit(changes_of(answers), now_us, verdicts)
+            server.store.commit(changes_of(answers), now_us, verdicts, is_expected=len(bound) == len(rows))
     results = {"success": len(bound), "error": len(rows) - len(bound)}
     api_calls_measure("pod_binding", results, time.monotonic() - started, cluster_id=cluster_id)
     return len(rows)
