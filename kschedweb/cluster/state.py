@@ -1,4 +1,4 @@
-"""The current-state tables, many rows at a time: read for matching, inserted by COPY, rewritten, deleted.
+"""The current-state tables, many rows at a time: read for matching, inserted, rewritten, deleted.
 
 Plain SQL because one import writes tens of thousands of rows. Drafts and rewrites are written by `changes_commit`,
 which knows their numbers.

@@ -19,6 +19,8 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import sql
 from psycopg.pq import PipelineStatus
 
+from kschedweb.common.connections import preparing
+
 FEW: Final = 8  # rows that are quicker inserted than copied
 FEW_TOGETHER: Final = 32  # so many cost less than the exchanges that are saved with them
 PREPARED_AFTER: Final = 5  # times that a connection was asked the same
@@ -108,14 +110,19 @@ def json_text(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _cursor() -> CursorWrapper:
+@contextmanager
+def _cursor() -> Iterator[CursorWrapper]:
     """A cursor as Django makes it, but for values sent beside the statement and results in binary."""
     connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    connection.connection.prepare_threshold = PREPARED_AFTER  # Django's own cursors put values into the text
-    cursor: Any = psycopg.Cursor(connection.connection)
-    cursor.format = psycopg.pq.Format.BINARY
-    return connection.make_debug_cursor(cursor) if connection.queries_logged else connection.make_cursor(cursor)
+    with preparing(PREPARED_AFTER) as raw:
+        cursor: Any = psycopg.Cursor(raw)
+        cursor.format = psycopg.pq.Format.BINARY
+        with (
+            connection.make_debug_cursor(cursor)
+            if connection.queries_logged
+            else connection.make_cursor(cursor) as made
+        ):
+            yield made
 
 
 def _column_types(table: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
 A view's answer may take long to reach its reader, or never: until then it would keep one of a few connections.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -54,12 +55,24 @@ def prepared(statement: str, values: Sequence[Any] | Mapping[str, Any] | None = 
 
 
 def _rows(statement: str, values: Sequence[Any] | Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
-    connection.ensure_connection()
-    raw = connection.connection
-    raw.prepare_threshold = 0  # Django's own cursors put values into the text, and prepare nothing
-    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
-        cursor.execute(statement, values, prepare=True)
+    with connection.wrap_database_errors, preparing(0) as raw, psycopg.Cursor(raw) as cursor:
+        cursor.execute(statement, values)
         return cursor.fetchall()
+
+
+@contextmanager
+def preparing(after: int) -> Iterator[psycopg.Connection[Any]]:
+    """This thread's connection, on which a statement is prepared within the block that was sent so many times before.
+
+    Only there: psycopg keeps the texts that it counts, and Django's own statements have their values in them.
+    """
+    connection.ensure_connection()
+    raw: psycopg.Connection[Any] = connection.connection
+    raw.prepare_threshold = after
+    try:
+        yield raw
+    finally:
+        raw.prepare_threshold = None
 
 
 def own_pid() -> int | None:

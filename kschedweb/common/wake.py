@@ -22,7 +22,7 @@ from kschedweb.celery import app
 
 # Followers of a cluster's logs LISTEN here; the payload is the cluster's id.
 READERS_CHANNEL = "ksched"
-# And here: of what was carried out as the scheduler ordered it. Nobody's decision waits for that.
+# And here: of what was carried out as the scheduler ordered it. Only a pod that needs another one bound waits for that.
 EXPECTED_CHANNEL = "ksched_expected"
 # Leaders listen here too: of what is due without an entry in a log.
 LEADERS_CHANNEL = "ksched_leaders"

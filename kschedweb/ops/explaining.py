@@ -21,7 +21,7 @@ from kschedweb.ops.telling import number_of
 from scheduler_core.explain.in_vain import REMEDY
 
 MOST_ATTEMPTS = 1_000  # of a pod, among which one that chose a node is looked for
-NOT_AGAIN = ("gone", "not_replayable", "too_many")  # codes of refusals to make an attempt again
+NOT_AGAIN = ("damaged", "gone", "not_replayable", "too_many")  # codes of refusals to make an attempt again
 MOST_NEAR = 10  # nodes one reason away
 HAS_NODE_OR_GONE = ("invalid", "not_found")
 

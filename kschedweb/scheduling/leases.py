@@ -243,7 +243,7 @@ def fence_hold(*, cluster_id: int, epoch: int) -> None:
 def fence_share(*, cluster_id: int, epoch: int | None = None) -> int | None:
     """The epoch in force (None when it is not the one given), held until this transaction ends.
 
-    A transaction that falls silent is ended by the server, or by whoever takes over.
+    A transaction that falls silent is ended by the server, by whoever takes over, or by `silent_writers_end`.
     """
     return _fence_hold(cluster_id, epoch, "SHARE")
 
@@ -264,7 +264,9 @@ def _fence_hold(cluster_id: int, epoch: int | None, strength: str) -> int | None
 
 
 def silent_writers_end() -> int:
-    """End the sessions, of any cluster, that hold a fence within a COPY whose rows do not come; how many there were.
+    """End the sessions, of any cluster, that hold a fence and wait for the rest of what is written; how many.
+
+    The server takes them for active: rows of a COPY do not come, or more of the statements that are sent together.
 
     For a frozen worker that leads nothing: no takeover ends its transaction, and others wait for what it has locked.
     """

@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown
 
 from kschedweb.common import wake
+from kschedweb.scheduling import leases
 from kschedweb.scheduling.past import proving
 from kschedweb.scheduling.retention import prune_all
 from kschedweb.scheduling.runner import bindings, slices
@@ -43,6 +44,7 @@ def bindings_evict(cluster_id: int) -> None:
 
 @shared_task(name="scheduling.prune", ignore_result=True, soft_time_limit=600, time_limit=660)
 def prune() -> None:
+    leases.silent_writers_end()  # the sweep does so sooner, unless its own process is the frozen one
     prune_all()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 
+from kschedweb.ops.client import Refused
 from tools.bench import level3, resting
 from tools.bench.engine.result import percentile
 from tools.bench.pacing import Stream, Streamed
@@ -62,6 +63,7 @@ class _Reader:
     cluster_id: int
     positions: list[str]
     seconds: list[float] = field(default_factory=list)
+    problem: Exception | None = None
     draws: random.Random = field(default_factory=lambda: random.Random(1))
 
     @contextmanager
@@ -74,13 +76,18 @@ class _Reader:
         finally:
             over.set()
             thread.join()
+        if self.problem is not None:
+            raise self.problem
 
     def _read(self, over: threading.Event) -> None:
         client = self.service.client
-        while not over.wait(PAUSE_SECONDS):
-            began = time.monotonic()
-            client.call("GET", f"/api/clusters/{self.cluster_id}/snapshot?at={self.draws.choice(self.positions)}")
-            self.seconds.append(time.monotonic() - began)
+        try:
+            while not over.wait(PAUSE_SECONDS):
+                began = time.monotonic()
+                client.call("GET", f"/api/clusters/{self.cluster_id}/snapshot?at={self.draws.choice(self.positions)}")
+                self.seconds.append(time.monotonic() - began)
+        except (Refused, OSError) as problem:
+            self.problem = problem
 
 
 def _promise(alone: list[Streamed], beside: list[Streamed], read_seconds: list[float]) -> Promise:

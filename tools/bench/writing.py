@@ -69,19 +69,25 @@ def measure(service: RunningService, job: Job) -> Iterator[Promise]:
         database.execute("VACUUM ANALYZE")
         database.execute("CHECKPOINT")
         with Viewers(port=service.port, token=service.token, cluster_id=cluster_id, number=1):
-            before = _standing(database)
+            time.sleep(COUNTED_SECONDS)
+            before = _Standing(_written(database), _wal_bytes(database))
             level3.upload(service, cluster_id, pods)
             level3.wait_bound(database, cluster_id, len(pods))
             level3.settled(database, cluster_id)
-            after = _standing(database)
+            wal = _wal_bytes(database)
+            time.sleep(COUNTED_SECONDS)
+            after = _Standing(_written(database), wal)
     service.client.call("DELETE", f"/api/clusters/{cluster_id}")
     yield _promise(workload.name, len(pods), before, after)
 
 
-def _standing(database: psycopg.Connection[Any]) -> _Standing:
+def _wal_bytes(database: psycopg.Connection[Any]) -> int:
     (wal,) = database.execute(_WAL).fetchone()  # type: ignore[misc]
-    time.sleep(COUNTED_SECONDS)
-    return _Standing({name: Written(*counts) for name, *counts in database.execute(_TABLES).fetchall()}, int(wal))
+    return int(wal)
+
+
+def _written(database: psycopg.Connection[Any]) -> dict[str, Written]:
+    return {name: Written(*counts) for name, *counts in database.execute(_TABLES).fetchall()}
 
 
 def _promise(name: str, pods: int, before: _Standing, after: _Standing) -> Promise:

@@ -196,13 +196,16 @@ def _exchanges(cluster_id: int, piece: Piece, place: Place) -> Iterable[Extender
 
 @lru_cache(maxsize=64)
 def node_names(cluster_id: int, order: str) -> tuple[str, ...]:
-    """The names a matrix refers to. An order is what its digest says, and never changes."""
+    """The names a matrix refers to; DamagedError. An order is what its digest says, and never changes."""
     if not order:
         return ()
     packed = stores.of(cluster_id).node_names(order)
     if packed is None:
         raise NotReplayableError("the names of the nodes of an attempt are not stored any more")
-    return trace_adapters.node_names(packed)
+    try:
+        return trace_adapters.node_names(packed)
+    except (zstandard.ZstdError, orjson.JSONDecodeError) as error:
+        raise DamagedError(f"the names of nodes {order} are damaged: {error}") from error
 
 
 @lru_cache(maxsize=64)

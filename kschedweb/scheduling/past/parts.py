@@ -21,7 +21,7 @@ from kschedweb.scheduling.past.comparing import Difference
 from kschedweb.scheduling.past.errors import NotReplayableError
 from kschedweb.scheduling.past.journal import place_of
 from kschedweb.scheduling.past.moments import Position
-from kschedweb.scheduling.past.replaying import Replay, oldest_start
+from kschedweb.scheduling.past.replaying import Replay, oldest
 from kschedweb.scheduling.past.stores import Place
 from kschedweb.scheduling.past.walking import START, Walker
 from scheduler_core.scheduler import checkpoint
@@ -98,11 +98,11 @@ def part_made(cluster_id: int, part: Part) -> Made | str:
     try:
         cluster = journal.ends(cluster_id)
         if part.after is None:
-            walker, place = oldest_start(cluster, part.until)
+            replay = oldest(cluster, part.until)
         else:
-            walker, place = walking.start_before(cluster, part.after), part.after
+            walker = walking.start_before(cluster, part.after)
             walking.walk(walker, part.after)
-        replay = Replay(cluster, part.until, walker, place)
+            replay = Replay(cluster, part.until, walker, part.after)
         replay.go()
         is_met = replay.difference is None and replay.walker is not None and _is_written(replay.walker, part.until)
     except ApplicationError as error:

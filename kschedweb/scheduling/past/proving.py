@@ -24,7 +24,7 @@ from kschedweb.scheduling.models import EngineState, HistoryProof
 from kschedweb.scheduling.past import journal, walking
 from kschedweb.scheduling.past.errors import HistoryCutError, NotReplayableError
 from kschedweb.scheduling.past.objects import Objects, objects_at
-from kschedweb.scheduling.past.replaying import Replay, oldest_start
+from kschedweb.scheduling.past.replaying import Replay, oldest
 from kschedweb.scheduling.past.walking import Walker
 from kschedweb.traces.models import Checkpoint, EngineLog
 from scheduler_core.api.times import moment_of
@@ -95,7 +95,8 @@ def _begun(cluster: Cluster, proof: HistoryProof, until: tuple[int, int]) -> _Ke
     """From where it was left, or the nearest place after it that there is an engine of."""
     replay = Replay(cluster, until, None, (proof.run, proof.step), reason=proof.reason)
     if replay.place > until or replay.place == walking.START:  # the journal was begun anew, or nothing was looked at
-        replay.walker, replay.place = oldest_start(cluster, until)
+        replay = oldest(cluster, until)
+        replay.reason = replay.reason or proof.reason
     else:
         try:
             replay.walker = walking.start_before(cluster, replay.place)

@@ -52,7 +52,8 @@ class Replay:
     def pass_over(self, reason: str) -> None:
         """Go on where the next engine is known; what lies between stays unproven."""
         last = self.place
-        self.reason, self.walker = reason, start_after(self.cluster, last, self.until)
+        self.walker, damaged = start_after(self.cluster, last, self.until)
+        self.reason = damaged or reason
         self.place = self.until if self.walker is None else self.walker.place
         self.unproven += stores.of(self.cluster.pk).cycles_between(last, self.place)
 
@@ -113,10 +114,14 @@ class Replay:
         return True
 
 
-def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
-    """An engine from the first checkpoint, or the first step of a run, after a place; None where there is none."""
+def start_after(cluster: Cluster, place: Place, until: Place) -> tuple[Walker | None, str]:
+    """An engine from the first checkpoint, or the first step of a run, after a place; None where there is none.
+
+    With it what is said of a checkpoint that is damaged and was passed over, if there is one.
+    """
+    damaged = ""
     if cluster.is_mirror:
-        return None
+        return None, damaged
     store, run = stores.of(cluster.pk), place[0]
     row = store.checkpoint_after(place)
     while row is not None:
@@ -124,18 +129,17 @@ def start_after(cluster: Cluster, place: Place, until: Place) -> Walker | None:
         if first is not None:
             break
         if place_of(row) > until:
-            return None
+            return None, damaged
         walker = Walker(cluster)
         try:
             walker.load(row)
-        except DamagedError:
-            raise  # it is for the reader to know
-        except NotReplayableError:
+        except NotReplayableError as error:
+            damaged = error.message if isinstance(error, DamagedError) else damaged
             row = store.checkpoint_after(place_of(row))
             continue
-        return walker
+        return walker, damaged
     first = store.first_step(until, after=run)
-    return None if first is None else Walker(cluster, (first.run, first.step - 1), seq=first.seq_from)
+    return None if first is None else Walker(cluster, (first.run, first.step - 1), seq=first.seq_from), damaged
 
 
 def replay_of(cluster_id: int, first: Position | None = None, last: Position | None = None) -> Replay:
@@ -151,12 +155,12 @@ def replay_of(cluster_id: int, first: Position | None = None, last: Position | N
         walker = walking.start_before(cluster, target)
         walking.walk(walker, target)
         return Replay(cluster, until, walker, walker.place)
-    return Replay(cluster, until, *oldest_start(cluster, until))
+    return oldest(cluster, until)
 
 
-def oldest_start(cluster: Cluster, until: Place) -> tuple[Walker | None, Place]:
-    """Where history begins: with the first step of all, or at the oldest checkpoint."""
+def oldest(cluster: Cluster, until: Place) -> Replay:
+    """From where history begins: with the first step of all, or at the oldest checkpoint that can be read."""
     if journal.begins(cluster.pk) == (0, 0):
-        return None, START
-    walker = start_after(cluster, START, until)
-    return walker, START if walker is None else walker.place
+        return Replay(cluster, until, None, START)
+    walker, damaged = start_after(cluster, START, until)
+    return Replay(cluster, until, walker, START if walker is None else walker.place, reason=damaged)

@@ -53,7 +53,8 @@ def in_turn(
 
 def _coming(scheduler: Scheduler, changes: Sequence[Change]) -> list[_Coming]:
     engine = scheduler.engine
-    found = []
+    found: list[_Coming] = []
+    seen: set[str] = set()
     for change in changes:
         if not isinstance(change, ObjectPut) or not isinstance(change.obj, Pod):
             continue
@@ -61,7 +62,9 @@ def _coming(scheduler: Scheduler, changes: Sequence[Change]) -> list[_Coming]:
         if pod.is_assigned or pod.is_terminal or pod.spec.scheduling_gates:
             continue
         known = engine.store.get(Pod.kind, pod.key)
-        if pod.spec.scheduler_name in engine.frameworks and (known is None or known.metadata.uid != pod.uid):
+        is_new = not isinstance(known, Pod) or known.uid != pod.uid or bool(known.spec.scheduling_gates)
+        if is_new and pod.uid not in seen and pod.spec.scheduler_name in engine.frameworks:
+            seen.add(pod.uid)
             found.append(_Coming(change.rv, pod.priority))
     return found
 

@@ -307,7 +307,7 @@ def _copy(
     *,
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
-    """COPY rows of one cluster into the model's table; jsonb columns take what JSON can say.
+    """Append rows of one cluster to the model's table; jsonb columns take what JSON can say.
 
     An attempt has an entry in the log: where there is none, nothing is to be done `meanwhile` either.
     """
@@ -324,4 +324,10 @@ def _copy(
                 written[index + 1] = bulk.json_text(row[index])
         return written
 
-    bulk.copy_rows(model._meta.db_table, ["cluster_id", *columns], list(map(values, rows)), meanwhile=meanwhile)
+    made = map(values, rows)  # one by one: an engine that is made of a large cluster writes very many
+    bulk.copy_rows(
+        model._meta.db_table,
+        ["cluster_id", *columns],
+        list(made) if len(rows) <= bulk.FEW else made,
+        meanwhile=meanwhile,
+    )

@@ -107,3 +107,15 @@ def test_many_rows_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     with transaction.atomic(), bulk.together(bulk.FEW_TOGETHER + 1):
         bulk.copy_rows("tried", COLUMNS, list(ROWS))
     assert len(written()) == len(ROWS)
+
+
+def test_what_is_asked_again_is_prepared_and_no_text_of_djangos_is_kept() -> None:
+    """psycopg keeps the texts that it counts; Django's have values in them, which may be large."""
+    asked = f"SELECT %s::int + {bulk.PREPARED_AFTER}"
+    for number in range(bulk.PREPARED_AFTER + 2):
+        assert bulk.read_rows(asked, [number]) == [(number + bulk.PREPARED_AFTER,)]
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT %s", ["x" * 1000 + str(number)])
+    prepared = connection.connection._prepared
+    assert any(b"$1::int" in text for text, _ in prepared._names)
+    assert not any(b"xxx" in text for text, _ in prepared._counts)

@@ -96,3 +96,10 @@ def settle(host: EngineHost, rounds: int = 100) -> EngineHost:
         if not bound and not outcome.changes and (outcome.due_in is None or outcome.due_in > 0):
             return host
     raise AssertionError("the cluster does not settle")
+
+
+@pytest.fixture
+def busy(cluster: Cluster) -> Cluster:
+    """One node, and a pod that fits on it."""
+    put(cluster, make_node("n1").capacity(cpu="4"), make_pod("a").req(cpu="1", memory="1Gi"))
+    return cluster

@@ -1,6 +1,8 @@
 """Electors with clocks of their own, over leases in the database."""
 
-from kschedweb.scheduling.elector import Elector, LeaseTimes
+from kschedweb.cluster.models import Cluster
+from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
+from kschedweb.scheduling.runner.slices import Worker
 
 
 class Clock:
@@ -21,3 +23,14 @@ def make_elector(name: str, clock: Clock) -> Elector:
         monotonic=clock,
         jitter=lambda: 0.0,
     )
+
+
+def worker(name: str) -> Worker:
+    """A worker whose elector only acts when it is told to."""
+    return Worker(name, Elector(f"{name}/1", LeaseTimes(), wake=lambda _: None))
+
+
+def led(one: Worker, cluster: Cluster) -> Leadership:
+    found = one.elector.leadership(cluster.pk)
+    assert found is not None
+    return found

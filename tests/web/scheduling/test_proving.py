@@ -105,6 +105,18 @@ def test_what_retention_clears_away_before_the_prover_is_no_difference(cluster: 
     assert proof.cycles >= cycles(cluster) > 0
 
 
+def test_proof_goes_on_behind_a_damaged_checkpoint(cluster: Cluster) -> None:
+    live(cluster)
+    oldest = Checkpoint.objects.filter(cluster=cluster).earliest("seq")
+    cut_at(oldest)
+    Checkpoint.objects.filter(pk=oldest.pk).update(engine=b"damaged")
+    while proving.prove() is not None:
+        pass
+    proof = HistoryProof.objects.get(cluster=cluster)
+    assert proof.difference is None and proof.cycles > 0
+    assert f"the checkpoint of step {oldest.run}.{oldest.step} is damaged" in proof.reason
+
+
 def test_cluster_that_cannot_be_proven_keeps_no_other_from_its_turn(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

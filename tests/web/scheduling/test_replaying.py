@@ -28,7 +28,7 @@ from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.objects import objects_at
 from kschedweb.scheduling.past.replaying import replay_of
 from kschedweb.traces.choices import StepKind
-from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep
+from kschedweb.traces.models import Attempt, Checkpoint, EngineLog, EngineStep, NodeOrder
 from scheduler_core.errors import ExtenderError
 from scheduler_core.queue.options import MAX_IN_UNSCHEDULABLE_US, SECOND_US
 from scheduler_core.queue.scheduling_queue import LEFTOVER_FLUSH_INTERVAL_US
@@ -169,6 +169,18 @@ def test_damaged_column_of_a_step_is_named(column: str, kind: StepKind, cluster:
         reason = replayed(cluster).reason
     assert reason.startswith(f"{column} of step {step.run}.{step.step} is damaged: ")
     assert not replayed(cluster).reason
+
+
+def test_damaged_names_of_nodes_are_named(cluster: Cluster) -> None:
+    put(cluster, make_node("n1").capacity(cpu="4", pods="20"))
+    scheduled(cluster, make_pod("a").req(cpu="1"))
+    order = NodeOrder.objects.get(cluster=cluster)
+    with (
+        changed(order, names=b"damaged"),
+        pytest.raises(DamagedError, match=f"the names of nodes {order.digest} are damaged: "),
+    ):
+        journal.node_names(cluster.pk, order.digest)
+    assert journal.node_names(cluster.pk, order.digest) == ("n1",)
 
 
 class Moody:

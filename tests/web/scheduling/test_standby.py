@@ -8,41 +8,30 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
 
-import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from kschedweb.cluster.models import Change, Cluster, Pod
-from kschedweb.cluster.services import pod_delete
 from kschedweb.common import wake
-from kschedweb.common.connections import database_parameters
 from kschedweb.common.hearing import Hearing
 from kschedweb.scheduling import health, leases
-from kschedweb.scheduling.elector import Elector, Leadership, LeaseTimes
 from kschedweb.scheduling.models import Lease
 from kschedweb.scheduling.runner import slices
-from kschedweb.scheduling.runner.bindings import bindings_run
 from kschedweb.scheduling.runner.host import EngineHost, StepOutcome
 from kschedweb.scheduling.runner.slices import (
-    EXPECTED_SECONDS,
     SHARED_SLICE_SECONDS,
     STREAM_CHANGES,
     STREAM_CYCLES,
     THIN_CYCLES,
-    Worker,
 )
-from kschedweb.traces.models import Attempt, QueueState
+from kschedweb.traces.models import Attempt
 from tests.builders import make_node, make_pod
 from tests.cases import cases
 from tests.web.scheduling.conftest import put
+from tests.web.scheduling.electors import led, worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def worker(name: str) -> Worker:
-    """A worker whose elector only acts when it is told to."""
-    return Worker(name, Elector(f"{name}/1", LeaseTimes(), wake=lambda _: None))
 
 
 def outcomes(monkeypatch: pytest.MonkeyPatch, outcome: Callable[[int], StepOutcome]) -> list[int]:
@@ -55,18 +44,6 @@ def outcomes(monkeypatch: pytest.MonkeyPatch, outcome: Callable[[int], StepOutco
 
     monkeypatch.setattr(EngineHost, "step", step)
     return steps
-
-
-def led(one: Worker, cluster: Cluster) -> Leadership:
-    found = one.elector.leadership(cluster.pk)
-    assert found is not None
-    return found
-
-
-@pytest.fixture
-def busy(cluster: Cluster) -> Cluster:
-    put(cluster, make_node("n1").capacity(cpu="4"), make_pod("a").req(cpu="1", memory="1Gi"))
-    return cluster
 
 
 def test_standby_schedules_nothing(busy: Cluster) -> None:
@@ -302,41 +279,6 @@ def test_task_begins_with_what_was_written_while_none_was_under_way(
     one.serve(busy.pk, one.slice_run)
     one.hearing.close()
     assert Attempt.objects.filter(cluster=other, name="unheard", result="scheduled").exists()
-
-
-@pytest.mark.parametrize("is_stepped", [False, True])
-def test_bindings_carried_out_as_ordered_wait_for_more_unless_the_clock_waits_for_them(
-    busy: Cluster, is_stepped: bool
-) -> None:
-    one = worker("one")
-    one.elector.claim(busy.pk)
-    one.slice(busy.pk)
-    one.hosts[busy.pk].is_stepped = is_stepped
-    channels = heard_of(lambda: bindings_run(busy.pk))
-    assert channels == {wake.EXPECTED_CHANNEL}
-    assert one.hear(wake.EXPECTED_CHANNEL, busy.pk) is is_stepped
-    if not is_stepped:
-        due_at = led(one, busy).due_at
-        assert due_at is not None and due_at - time.monotonic() <= EXPECTED_SECONDS
-    assert one.hear(wake.READERS_CHANNEL, busy.pk) is not is_stepped
-    assert not QueueState.objects.filter(cluster=busy).exists(), "it is confirmed by now"
-
-
-def test_leader_hears_at_once_of_a_binding_that_was_refused(busy: Cluster) -> None:
-    one = worker("one")
-    one.elector.claim(busy.pk)
-    one.slice(busy.pk)
-    pod_delete(cluster_id=busy.pk, namespace="default", name="a", actor="user", grace_seconds=0)
-    assert heard_of(lambda: bindings_run(busy.pk)) == {wake.READERS_CHANNEL}
-
-
-def heard_of(write: Callable[[], object]) -> set[str]:
-    """The channels by which those who listen hear of what is written."""
-    with psycopg.connect(**database_parameters(), autocommit=True) as listening:
-        for channel in (wake.READERS_CHANNEL, wake.EXPECTED_CHANNEL):
-            listening.execute(f"LISTEN {channel}")
-        write()
-        return {notice.channel for notice in listening.notifies(timeout=0.2)}
 
 
 def test_pods_far_apart_are_scheduled_at_once(busy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

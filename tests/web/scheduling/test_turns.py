@@ -7,7 +7,7 @@ import pytest
 from kschedweb.cluster.choices import Pace
 from kschedweb.cluster.models import Cluster
 from kschedweb.scheduling.runner import turns
-from kschedweb.traces.models import Attempt
+from kschedweb.traces.models import Attempt, EngineStep
 from tests.builders import Builder, make_manifest, make_node, make_pod
 from tests.cases import cases
 from tests.web.scheduling.conftest import configure, lead, put, settle
@@ -52,6 +52,26 @@ def test_order_in_which_pods_are_tried(coming: list[str], want: list[list[str]],
         put(roomy, *map(pod, names.split()))
     settle(scheduler)
     assert tried(roomy) == want
+
+
+def test_pod_comes_when_its_gates_are_removed(roomy: Cluster) -> None:
+    scheduler = settle(lead(roomy))
+    put(roomy, pod("high-1").spec(schedulingGates=[{"name": "quota"}]))
+    settle(scheduler)
+    put(roomy, pod("low-1"))
+    put(roomy, pod("high-1").spec(schedulingGates=[]))
+    settle(scheduler)
+    assert tried(roomy) == [["low-1"], ["high-1"]]
+
+
+def test_pod_that_is_changed_before_it_was_tried_comes_once(roomy: Cluster) -> None:
+    scheduler = settle(lead(roomy))
+    for each in (pod("high-1"), pod("low-1"), pod("high-1").label(changed="yes")):
+        put(roomy, each)
+    roomy.refresh_from_db()
+    scheduler.step()
+    assert tried(roomy) == [["high-1", "low-1"]]
+    assert EngineStep.objects.filter(cluster=roomy).latest("id").log_to == roomy.rv
 
 
 def test_pods_that_a_step_had_no_time_for_are_waited_for(roomy: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
