@@ -87,7 +87,7 @@ def changes_commit(
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("changes_commit ends a transaction, and there is none")
     texts = [each.payload if isinstance(each.payload, bytes) else orjson.dumps(each.payload) for each in entries]
-    contents = [packing.compressed(text) for text in texts]
+    contents = [packing.compressed_object(text) for text in texts]
     at = moment_of(now)
     channels = [wake.EXPECTED_CHANNEL if is_expected else wake.READERS_CHANNEL, *tell]
     if entries:

@@ -1,7 +1,7 @@
 """JSON for columns that are written often, read whole and never searched.
 
-As `json` a value takes about half the room it takes as `jsonb`, and PostgreSQL only checks it. Compressed it takes a
-third, of the log that every write goes through as well, and PostgreSQL does not look into it.
+As `json` a value takes about half the room it takes as `jsonb`, and PostgreSQL only checks it. Packed it takes a tenth,
+of the log that every write goes through as well, and PostgreSQL does not look into it.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class CompactJSONField(models.JSONField):
 
 
 class PackedJSONField(models.JSONField):
-    """A JSONField in a `bytea` column, see `packing`."""
+    """Objects of a cluster in a `bytea` column, see `packing`."""
 
     def db_type(self, connection: Any) -> str:
         return "bytea"
@@ -31,4 +31,4 @@ class PackedJSONField(models.JSONField):
         return None if value is None else packing.unpacked(value)
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
-        return None if value is None else packing.packed(value)
+        return None if value is None else packing.packed_object(value)

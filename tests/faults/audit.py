@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import psycopg
-import zstandard
 
 from kschedweb.common import packing
 from scheduler_core import build, config
@@ -80,14 +78,13 @@ def pods_are_bound_once(connection: Connection, cluster_id: int) -> list[str]:
     """In the change log a pod gets a node once and keeps it."""
     node_of: dict[str, str] = {}
     found = []
-    decompressor = zstandard.ZstdDecompressor()
     log = connection.execute(
         "SELECT uid, object FROM cluster_change WHERE cluster_id = %s AND kind = 'Pod' AND operation <> 'deleted'"
         " ORDER BY rv",
         [cluster_id],
     )
     for uid, packed in log:
-        spec = orjson.loads(decompressor.decompress(packed)).get("spec", {})
+        spec = packing.unpacked(packed).get("spec", {})
         node_name, before = spec.get("nodeName", ""), node_of.get(uid, "")
         if before and node_name != before:
             found.append(f"{uid} moved from {before} to {node_name or 'nowhere'}")
@@ -148,12 +145,11 @@ def attempts_belong_to_steps(connection: Connection, cluster_id: int) -> list[st
 
 def counts_are_of_everything_done(connection: Connection, cluster_id: int) -> list[str]:
     """By seconds and minutes as many attempts as steps made, as many bound pods as verdicts say."""
-    decompressor = zstandard.ZstdDecompressor()
     verdicts = connection.execute(
         "SELECT object FROM cluster_change WHERE cluster_id = %s AND kind = 'Binding' AND operation = 'verdict'",
         [cluster_id],
     )
-    bound = sum(orjson.loads(decompressor.decompress(packed))["bound"] for (packed,) in verdicts)
+    bound = sum(packing.unpacked(packed)["bound"] for (packed,) in verdicts)
     counted = connection.execute(
         "SELECT coalesce(sum(scheduled + unschedulable + error + skipped + no_profile), 0), coalesce(sum(bound), 0)"
         " FROM traces_throughputcount WHERE cluster_id = %s",

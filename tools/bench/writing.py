@@ -18,7 +18,7 @@ from tools.bench.running import RunningService
 from tools.bench.viewers import Viewers
 from tools.bench.worker import Job
 
-MOST_WAL_BYTES = 16_000
+MOST_WAL_BYTES = 13_000
 COUNTED_SECONDS = 15.0  # after which every session of PostgreSQL has told what it wrote
 _TABLES = """
 SELECT relname, n_tup_ins, n_tup_upd, n_tup_hot_upd, n_tup_del, pg_table_size(relid), pg_indexes_size(relid)

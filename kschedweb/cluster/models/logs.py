@@ -9,7 +9,7 @@ from kschedweb.cluster.models.clusters import Cluster
 
 
 class Change(models.Model):
-    """One entry of the change log. `object` is zstd of JSON: the manifest, for a deletion its last state."""
+    """One entry of the change log. `object` is packed JSON: the manifest, for a deletion its last state."""
 
     cluster = models.ForeignKey(Cluster, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
     rv = models.BigIntegerField()

@@ -285,7 +285,7 @@ def _from_db(field: Any, value: Any) -> Any:
 def _pack(part: Part, name: str, rows: list[list[Any]]) -> None:
     place = part.place(name)
     for row in rows:
-        row[place] = packing.compressed(row[place])
+        row[place] = packing.compressed_object(row[place])
 
 
 def _place(row: models.Model) -> Place:

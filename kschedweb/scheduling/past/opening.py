@@ -155,7 +155,7 @@ class _Taker:
                     row[uid], row[content] = str(self.cluster_id), self._own(found)
             except (orjson.JSONDecodeError, TypeError):
                 raise HistoryFileError(part.name, f"entry {row[rv]} cannot be read") from None
-            row[content] = packing.compressed(row[content])
+            row[content] = packing.compressed_object(row[content])
             if row[rv] > self.objects.rv:
                 self.objects.take(row[kind], row[namespace], row[name], row[operation], row[rv], row[content])
                 self.objects.rv = row[rv]
@@ -190,7 +190,7 @@ class _Taker:
                 draft = state.draft(kind, manifest, adapters.decode(manifest))
             except (*adapters.REFUSALS, orjson.JSONDecodeError, KeyError, TypeError) as error:
                 raise HistoryFileError(files.CHANGES.name, f"a {kind} cannot be read: {error}") from None
-            drafts.append((draft, Written(rv, draft.text, packing.compressed(draft.text))))
+            drafts.append((draft, Written(rv, draft.text, packing.compressed_object(draft.text))))
             self.opened.objects[kind] += 1
         with _named(files.CHANGES.name):
             for first in range(0, len(drafts), DRAFTS_AT_ONCE):

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import orjson
 import pytest
-import zstandard
 from rest_framework.test import APIClient
 
 from kschedweb import views
@@ -12,6 +10,7 @@ from kschedweb.cluster import selectors, services
 from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import ApiObject, Change, Cluster, Node, Pod
+from kschedweb.common import packing
 from kschedweb.traces.models import EngineLog, QueueState
 from tests.cases import cases
 from tests.web.rest import items, log, logged_in, node, pod, upload
@@ -57,8 +56,8 @@ def test_description_is_changed_and_told_in_the_log(client: APIClient, cluster: 
 def test_log_of_an_older_version_is_read(client: APIClient, cluster: Cluster) -> None:
     assert "leader" not in client.get(f"/api/clusters/{cluster.pk}").json(), "who leads is no setting: see /leadership"
     change = Change.objects.get(cluster=cluster)
-    setting = orjson.loads(zstandard.decompress(bytes(change.object)))
-    change.object = zstandard.compress(orjson.dumps(setting | {"leader": None, "gone": {"since": "long"}}))
+    setting = packing.unpacked(change.object)
+    change.object = packing.packed_object(setting | {"leader": None, "gone": {"since": "long"}})
     change.save()
     event = selectors.change_event(selectors.change_rows(cluster.pk, 0, change.rv)[0])
     assert isinstance(event, views.ClusterSetting) and event.cluster.name == "c"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import orjson
 import pytest
-import zstandard
 
 from kschedweb import views
 from kschedweb.cluster.choices import LifecycleMode
 from kschedweb.cluster.models import Change, Cluster, Event, Pod
 from kschedweb.cluster.services import pod_delete
+from kschedweb.common import packing
 from kschedweb.lifecycle.runner import ControllerHost
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Eviction
@@ -165,7 +164,7 @@ def test_victims_that_are_gone_already_are_answered_for(crowded: Cluster) -> Non
     settle(scheduler)
     assert evict(crowded, scheduler) == [1]
     (verdict, _) = Change.objects.filter(cluster_id=crowded.pk, kind="Eviction").order_by("rv")
-    told = orjson.loads(zstandard.decompress(bytes(verdict.object)))
+    told = packing.unpacked(verdict.object)
     assert told["gone_uids"] == told["pod_uids"] != []
     assert not Event.objects.filter(cluster=crowded, reason="Preempted").exists()
     assert Pod.objects.get(cluster=crowded, name="high").node_name == "n1"
