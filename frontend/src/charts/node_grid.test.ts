@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
-import { nodeGrid } from "./node_grid";
+import { describe, expect, it, vi } from "vitest";
+import { type Call, fakeContext } from "./__fixtures__/context";
+import { layOut, nodeGrid, spacingOf } from "./node_grid";
 import type { Cell } from "./node_marks";
 
 const COUNT = 4_000;
@@ -11,27 +12,33 @@ const cells: readonly Cell[] = Array.from({ length: COUNT }, (_, index) => ({
   pressure: false,
 }));
 
+interface More {
+  readonly selected?: string;
+  readonly label?: string;
+  readonly text?: string;
+}
+
 /** A grid, and what painting it drew last: how many boxes, rings among them, and how many places were cleared. */
 function painted() {
-  const drawn: string[] = [];
-  const context = new Proxy({} as CanvasRenderingContext2D, {
-    get: (_, name) => (name === "measureText" ? () => ({ width: 0 }) : () => drawn.push(String(name))),
-    set: () => true,
-  });
+  const drawn: Call[] = [];
+  const context = fakeContext(drawn);
   const host = document.createElement("div");
   Object.defineProperties(host, { clientWidth: { value: 600 }, clientHeight: { value: 380 } });
   const canvas = document.createElement("canvas");
   canvas.getContext = (() => context) as unknown as typeof canvas.getContext;
   const grid = nodeGrid(host, canvas, { hover: () => undefined, open: () => undefined });
-  async function update(cells: readonly Cell[], more: { selected?: string; label?: string; text?: string } = {}) {
+  async function after(change: () => void) {
     drawn.length = 0;
-    const { selected = null, label = "", text = "" } = more;
-    grid.update({ zones: [{ label, cells }], selected, podsText: () => text });
+    change();
     await new Promise((resolve) => requestAnimationFrame(resolve));
-    const count = (name: string) => drawn.filter((one) => one === name).length;
+    const count = (name: string) => drawn.filter(([one]) => one === name).length;
     return { boxes: count("roundRect"), rings: count("stroke"), cleared: count("clearRect") };
   }
-  return { grid, update };
+  function update(cells: readonly Cell[], more: More = {}) {
+    const { selected = null, label = "", text = "" } = more;
+    return after(() => grid.update({ zones: [{ label, cells }], selected, podsText: () => text }));
+  }
+  return { grid, canvas, drawn, after, update };
 }
 
 const changed = (index: number, more: Partial<Cell>): readonly Cell[] =>
@@ -63,3 +70,73 @@ it("paints all when a zone, the language or the colours are others", async () =>
   expect((await update(cells, { label: "zone", text: "pods" })).boxes).toBe(COUNT);
   grid.destroy();
 });
+
+it("paints all when the browser, which had taken its canvas, gives it back empty", async () => {
+  const { grid, canvas, after, update } = painted();
+  await update(cells);
+  const restored = () => canvas.dispatchEvent(new Event("contextrestored"));
+  expect((await after(restored)).boxes).toBe(COUNT);
+  grid.destroy();
+  expect((await after(restored)).boxes).toBe(0);
+});
+
+/** In pixels of a screen with so many in one of ours; each is to be a whole one. */
+function onScreen(length: number, scale: number): number {
+  const whole = Math.round(length * scale);
+  expect(Math.abs(length * scale - whole)).toBeLessThan(1e-6);
+  return whole;
+}
+
+it("leaves a pixel of the screen at least between cells of any size, whatever the page's own size", () => {
+  const wrong: unknown[] = [];
+  for (let percent = 25; percent <= 260; percent += 1) {
+    const scale = percent / 100;
+    for (let size = 8; size <= 72; size += 1) {
+      const { gap, step } = spacingOf(size, scale);
+      const isRoom = gap * scale > 1 - 1e-6 && step - gap > size - 1e-6;
+      const isWhole = [gap, step].every((length) => Math.abs(length * scale - Math.round(length * scale)) < 1e-6);
+      if (!isRoom || !isWhole) wrong.push({ scale, size, gap, step });
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+describe.each([0.25, 0.3, 0.5, 0.67, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 2.6])(
+  "with %d pixels in one of ours",
+  (scale) => {
+    it.each([4, 40, 400])("keeps %d cells within the room that it takes", (count) => {
+      const { size, height, places } = layOut([{ label: "", cells: cells.slice(0, count) }], 600, 380, scale);
+      expect(Math.max(...places.map(({ x }) => x + size))).toBeLessThanOrEqual(600);
+      expect(Math.max(...places.map(({ y }) => y + size))).toBeLessThanOrEqual(height);
+    });
+
+    it.each([4, 400, COUNT])(
+      "clears all first; of %d cells then the one that changes, with its ring",
+      async (count) => {
+        vi.stubGlobal("devicePixelRatio", scale);
+        const { grid, canvas, drawn, update } = painted();
+        const some = cells.slice(0, count);
+        const rectangles = (name: string) =>
+          drawn.filter(([one]) => one === name).map(([, ...given]) => given as number[]);
+
+        await update(some);
+        const [all] = rectangles("clearRect");
+        expect(all?.map((length) => onScreen(length, scale))).toEqual([0, 0, canvas.width, canvas.height]);
+        const [[x = 0, y = 0, size = 0] = [], [next = 0] = []] = rectangles("roundRect");
+
+        await update(some, { selected: "n0" });
+        const ring = rectangles("roundRect")[1]?.[0] ?? x; // the middle of its stroke
+        expect(ring).toBeLessThan(x);
+
+        await update(some);
+        const [[left = 0, top = 0, width = 0, height] = []] = rectangles("clearRect");
+        const gap = onScreen(x - left, scale);
+        expect([onScreen(y - top, scale), height]).toEqual([gap, width]);
+        expect(onScreen(left + width, scale)).toBe(onScreen(next, scale));
+        expect(onScreen(width, scale)).toBe(Math.ceil(size * scale) + 2 * gap);
+        expect(2 * (x - ring)).toBeLessThanOrEqual(gap / scale + 1e-6);
+        grid.destroy();
+      },
+    );
+  },
+);

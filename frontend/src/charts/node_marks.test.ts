@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type Call, fakeContext } from "./__fixtures__/context";
 import { nodeGrid } from "./node_grid";
 import type { Cell } from "./node_marks";
 
@@ -16,16 +17,8 @@ const PLAIN: Cell = {
 
 /** Everything that is drawn for the first of `count` nodes in 600 × 380 pixels, without its colours. */
 async function shapesOf(cell: Cell, count: number): Promise<string> {
-  const drawn: string[] = [];
-  const context = new Proxy({} as CanvasRenderingContext2D, {
-    get: (_, name) =>
-      name === "measureText"
-        ? () => ({ width: 0 })
-        : (...given: unknown[]) => {
-            drawn.push(`${String(name)}(${given.join()})`);
-          },
-    set: () => true,
-  });
+  const drawn: Call[] = [];
+  const context = fakeContext(drawn);
   const host = document.createElement("div");
   Object.defineProperties(host, { clientWidth: { value: 600 }, clientHeight: { value: 380 } });
   const canvas = document.createElement("canvas");
@@ -35,7 +28,7 @@ async function shapesOf(cell: Cell, count: number): Promise<string> {
   grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, podsText: () => "" });
   await new Promise((resolve) => requestAnimationFrame(resolve));
   grid.destroy();
-  return drawn.join(" ");
+  return drawn.map(([name, ...given]) => `${name}(${given.join()})`).join(" ");
 }
 
 describe.each([
