@@ -14,6 +14,7 @@ const cells: readonly Cell[] = Array.from({ length: COUNT }, (_, index) => ({
 
 interface More {
   readonly selected?: string;
+  readonly isPast?: boolean;
   readonly label?: string;
   readonly text?: string;
 }
@@ -35,8 +36,8 @@ function painted() {
     return { boxes: count("roundRect"), rings: count("stroke"), cleared: count("clearRect") };
   }
   function update(cells: readonly Cell[], more: More = {}) {
-    const { selected = null, label = "", text = "" } = more;
-    return after(() => grid.update({ zones: [{ label, cells }], selected, podsText: () => text }));
+    const { selected = null, isPast = false, label = "", text = "" } = more;
+    return after(() => grid.update({ zones: [{ label, cells }], selected, isPast, podsText: () => text }));
   }
   return { grid, canvas, drawn, after, update };
 }
@@ -58,6 +59,21 @@ it("rings the node to which a pod came", async () => {
   const { grid, update } = painted();
   await update(cells);
   expect(await update(changed(7, { pods: 4 }))).toEqual({ boxes: 2, rings: 1, cleared: 1 });
+  grid.destroy();
+});
+
+it("rings none in the past, where one moment need not follow the other", async () => {
+  const { grid, update } = painted();
+  await update(cells, { isPast: true });
+  expect((await update(changed(7, { pods: 4 }), { isPast: true })).rings).toBe(0);
+  grid.destroy();
+});
+
+it("knows nothing of a node that was gone", async () => {
+  const { grid, update } = painted();
+  await update(cells);
+  await update(cells.toSpliced(7, 1));
+  expect((await update(changed(7, { pods: 4 }))).rings).toBe(0);
   grid.destroy();
 });
 

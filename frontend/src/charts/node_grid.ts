@@ -15,6 +15,7 @@ export interface Zone {
 export interface GridData {
   readonly zones: readonly Zone[];
   readonly selected: string | null;
+  readonly isPast: boolean; // no pod arrives: the state before may be of any other moment
   readonly podsText: (count: number) => string;
 }
 
@@ -67,7 +68,7 @@ export const LAST_LIGHT_STEP = 4;
 export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  let data: GridData = { zones: [], selected: null, podsText: String };
+  let data: GridData = { zones: [], selected: null, isPast: false, podsText: String };
   let cells: readonly Cell[] = []; // of all zones
   let layout: Layout = { ...spacingOf(LARGEST, 1), height: 0, places: [], labels: [] };
   let shape = "";
@@ -78,7 +79,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   let frame = 0;
   let fading = 0;
   let lettered = false;
-  const pods = new Map<string, number>();
+  let pods: ReadonlyMap<string, number> = new Map(); // on each node
   const flashes = new Map<string, number>();
 
   const resize = new ResizeObserver(() => {
@@ -237,10 +238,10 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       data = next;
       cells = next.zones.flatMap((zone) => zone.cells);
       for (const cell of cells) {
-        const before = pods.get(cell.name);
-        if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
-        pods.set(cell.name, cell.pods);
+        const before = pods.get(cell.name) ?? cell.pods;
+        if (!calm && !next.isPast && cell.pods > before) flashes.set(cell.name, now);
       }
+      pods = new Map(cells.map((cell) => [cell.name, cell.pods])); // and none of nodes that are gone
       schedule();
     },
     repaint() {

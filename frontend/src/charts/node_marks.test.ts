@@ -25,7 +25,7 @@ async function shapesOf(cell: Cell, count: number): Promise<string> {
   canvas.getContext = (() => context) as unknown as typeof canvas.getContext;
   const grid = nodeGrid(host, canvas, { hover: () => undefined, open: () => undefined });
   const others = Array.from({ length: count - 1 }, (_, index) => ({ ...PLAIN, name: `other-${index}` }));
-  grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, podsText: () => "" });
+  grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, isPast: false, podsText: () => "" });
   await new Promise((resolve) => requestAnimationFrame(resolve));
   grid.destroy();
   return drawn.map(([name, ...given]) => `${name}(${given.join()})`).join(" ");
