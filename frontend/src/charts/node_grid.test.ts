@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Call, fakeContext } from "./__fixtures__/context";
 import { layOut, nodeGrid, spacingOf } from "./node_grid";
 import type { Cell } from "./node_marks";
@@ -19,6 +19,15 @@ interface More {
   readonly text?: string;
 }
 
+// A ring fades, and is not there any more when the machine is late with the frame.
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 /** A grid, and what painting it drew last: how many boxes, rings among them, and how many places were cleared. */
 function painted() {
   const drawn: Call[] = [];
@@ -28,10 +37,10 @@ function painted() {
   const canvas = document.createElement("canvas");
   canvas.getContext = (() => context) as unknown as typeof canvas.getContext;
   const grid = nodeGrid(host, canvas, { hover: () => undefined, open: () => undefined });
-  async function after(change: () => void) {
+  function after(change: () => void) {
     drawn.length = 0;
     change();
-    await new Promise((resolve) => requestAnimationFrame(resolve));
+    vi.advanceTimersToNextFrame();
     const count = (name: string) => drawn.filter(([one]) => one === name).length;
     return { boxes: count("roundRect"), rings: count("stroke"), cleared: count("clearRect") };
   }
@@ -45,55 +54,55 @@ function painted() {
 const changed = (index: number, more: Partial<Cell>): readonly Cell[] =>
   cells.with(index, { ...(cells[index] as Cell), ...more });
 
-it("paints only the cells that changed, and those that have a ring or had one", async () => {
+it("paints only the cells that changed, and those that have a ring or had one", () => {
   const { grid, update } = painted();
-  expect((await update(cells)).boxes).toBe(COUNT);
-  expect(await update(cells)).toEqual({ boxes: 0, rings: 0, cleared: 0 });
-  expect(await update(changed(7, { share: 0.7 }))).toEqual({ boxes: 1, rings: 0, cleared: 1 });
-  expect(await update(cells, { selected: "n9" })).toEqual({ boxes: 3, rings: 1, cleared: 2 });
-  expect(await update(cells)).toEqual({ boxes: 1, rings: 0, cleared: 1 });
+  expect(update(cells).boxes).toBe(COUNT);
+  expect(update(cells)).toEqual({ boxes: 0, rings: 0, cleared: 0 });
+  expect(update(changed(7, { share: 0.7 }))).toEqual({ boxes: 1, rings: 0, cleared: 1 });
+  expect(update(cells, { selected: "n9" })).toEqual({ boxes: 3, rings: 1, cleared: 2 });
+  expect(update(cells)).toEqual({ boxes: 1, rings: 0, cleared: 1 });
   grid.destroy();
 });
 
-it("rings the node to which a pod came", async () => {
+it("rings the node to which a pod came", () => {
   const { grid, update } = painted();
-  await update(cells);
-  expect(await update(changed(7, { pods: 4 }))).toEqual({ boxes: 2, rings: 1, cleared: 1 });
+  update(cells);
+  expect(update(changed(7, { pods: 4 }))).toEqual({ boxes: 2, rings: 1, cleared: 1 });
   grid.destroy();
 });
 
-it("rings none in the past, where one moment need not follow the other", async () => {
+it("rings none in the past, where one moment need not follow the other", () => {
   const { grid, update } = painted();
-  await update(cells, { isPast: true });
-  expect((await update(changed(7, { pods: 4 }), { isPast: true })).rings).toBe(0);
+  update(cells, { isPast: true });
+  expect(update(changed(7, { pods: 4 }), { isPast: true }).rings).toBe(0);
   grid.destroy();
 });
 
-it("knows nothing of a node that was gone", async () => {
+it("knows nothing of a node that was gone", () => {
   const { grid, update } = painted();
-  await update(cells);
-  await update(cells.toSpliced(7, 1));
-  expect((await update(changed(7, { pods: 4 }))).rings).toBe(0);
+  update(cells);
+  update(cells.toSpliced(7, 1));
+  expect(update(changed(7, { pods: 4 })).rings).toBe(0);
   grid.destroy();
 });
 
-it("paints all when a zone, the language or the colours are others", async () => {
+it("paints all when a zone, the language or the colours are others", () => {
   const { grid, update } = painted();
-  await update(cells);
-  expect((await update(cells, { label: "zone" })).boxes).toBe(COUNT);
-  expect((await update(cells, { label: "zone", text: "pods" })).boxes).toBe(COUNT);
+  update(cells);
+  expect(update(cells, { label: "zone" }).boxes).toBe(COUNT);
+  expect(update(cells, { label: "zone", text: "pods" }).boxes).toBe(COUNT);
   grid.repaint();
-  expect((await update(cells, { label: "zone", text: "pods" })).boxes).toBe(COUNT);
+  expect(update(cells, { label: "zone", text: "pods" }).boxes).toBe(COUNT);
   grid.destroy();
 });
 
-it("paints all when the browser, which had taken its canvas, gives it back empty", async () => {
+it("paints all when the browser, which had taken its canvas, gives it back empty", () => {
   const { grid, canvas, after, update } = painted();
-  await update(cells);
+  update(cells);
   const restored = () => canvas.dispatchEvent(new Event("contextrestored"));
-  expect((await after(restored)).boxes).toBe(COUNT);
+  expect(after(restored).boxes).toBe(COUNT);
   grid.destroy();
-  expect((await after(restored)).boxes).toBe(0);
+  expect(after(restored).boxes).toBe(0);
 });
 
 /** In pixels of a screen with so many in one of ours; each is to be a whole one. */
@@ -126,33 +135,30 @@ describe.each([0.25, 0.3, 0.5, 0.67, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 2.6])(
       expect(Math.max(...places.map(({ y }) => y + size))).toBeLessThanOrEqual(height);
     });
 
-    it.each([4, 400, COUNT])(
-      "clears all first; of %d cells then the one that changes, with its ring",
-      async (count) => {
-        vi.stubGlobal("devicePixelRatio", scale);
-        const { grid, canvas, drawn, update } = painted();
-        const some = cells.slice(0, count);
-        const rectangles = (name: string) =>
-          drawn.filter(([one]) => one === name).map(([, ...given]) => given as number[]);
+    it.each([4, 400, COUNT])("clears all first; of %d cells then the one that changes, with its ring", (count) => {
+      vi.stubGlobal("devicePixelRatio", scale);
+      const { grid, canvas, drawn, update } = painted();
+      const some = cells.slice(0, count);
+      const rectangles = (name: string) =>
+        drawn.filter(([one]) => one === name).map(([, ...given]) => given as number[]);
 
-        await update(some);
-        const [all] = rectangles("clearRect");
-        expect(all?.map((length) => onScreen(length, scale))).toEqual([0, 0, canvas.width, canvas.height]);
-        const [[x = 0, y = 0, size = 0] = [], [next = 0] = []] = rectangles("roundRect");
+      update(some);
+      const [all] = rectangles("clearRect");
+      expect(all?.map((length) => onScreen(length, scale))).toEqual([0, 0, canvas.width, canvas.height]);
+      const [[x = 0, y = 0, size = 0] = [], [next = 0] = []] = rectangles("roundRect");
 
-        await update(some, { selected: "n0" });
-        const ring = rectangles("roundRect")[1]?.[0] ?? x; // the middle of its stroke
-        expect(ring).toBeLessThan(x);
+      update(some, { selected: "n0" });
+      const ring = rectangles("roundRect")[1]?.[0] ?? x; // the middle of its stroke
+      expect(ring).toBeLessThan(x);
 
-        await update(some);
-        const [[left = 0, top = 0, width = 0, height] = []] = rectangles("clearRect");
-        const gap = onScreen(x - left, scale);
-        expect([onScreen(y - top, scale), height]).toEqual([gap, width]);
-        expect(onScreen(left + width, scale)).toBe(onScreen(next, scale));
-        expect(onScreen(width, scale)).toBe(Math.ceil(size * scale) + 2 * gap);
-        expect(2 * (x - ring)).toBeLessThanOrEqual(gap / scale + 1e-6);
-        grid.destroy();
-      },
-    );
+      update(some);
+      const [[left = 0, top = 0, width = 0, height] = []] = rectangles("clearRect");
+      const gap = onScreen(x - left, scale);
+      expect([onScreen(y - top, scale), height]).toEqual([gap, width]);
+      expect(onScreen(left + width, scale)).toBe(onScreen(next, scale));
+      expect(onScreen(width, scale)).toBe(Math.ceil(size * scale) + 2 * gap);
+      expect(2 * (x - ring)).toBeLessThanOrEqual(gap / scale + 1e-6);
+      grid.destroy();
+    });
   },
 );
