@@ -15,6 +15,7 @@ export interface Zone {
 export interface GridData {
   readonly zones: readonly Zone[];
   readonly selected: string | null;
+  readonly isPast: boolean; // no pod arrives: the state before may be of any other moment
   readonly podsText: (count: number) => string;
 }
 
@@ -38,9 +39,14 @@ interface Placed extends Place {
   readonly cell: Cell;
 }
 
-interface Layout {
-  readonly size: number;
-  readonly step: number; // from one cell to the next; whole pixels of the screen, as all places are
+/** In whole pixels of the screen, as all places are: to clear the gap takes nothing of the cells beside it. */
+interface Spacing {
+  readonly size: number; // of a cell, which alone may end within a pixel
+  readonly gap: number; // room for a ring
+  readonly step: number; // from one cell to the next
+}
+
+interface Layout extends Spacing {
   readonly height: number;
   readonly places: readonly Place[]; // of the cells of all zones, one after the other
   readonly labels: readonly { readonly text: string; readonly x: number; readonly y: number; readonly width: number }[];
@@ -62,9 +68,9 @@ export const LAST_LIGHT_STEP = 4;
 export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: GridEvents): NodeGrid {
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  let data: GridData = { zones: [], selected: null, podsText: String };
+  let data: GridData = { zones: [], selected: null, isPast: false, podsText: String };
   let cells: readonly Cell[] = []; // of all zones
-  let layout: Layout = { size: LARGEST, step: LARGEST, height: 0, places: [], labels: [] };
+  let layout: Layout = { ...spacingOf(LARGEST, 1), height: 0, places: [], labels: [] };
   let shape = "";
   let drawn: readonly Cell[] = []; // what stands at each place of the layout
   let ringed = new Set<string>(); // cells that stand there with a ring
@@ -73,7 +79,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   let frame = 0;
   let fading = 0;
   let lettered = false;
-  const pods = new Map<string, number>();
+  let pods: ReadonlyMap<string, number> = new Map(); // on each node
   const flashes = new Map<string, number>();
 
   const resize = new ResizeObserver(() => {
@@ -86,6 +92,11 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     if (!frame) frame = requestAnimationFrame(paint);
   }
 
+  function drawAll(): void {
+    lettered = false;
+    schedule();
+  }
+
   function paint(now: number): void {
     frame = 0;
     if (!context || !host.clientWidth) return;
@@ -95,7 +106,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     context.textBaseline = "middle";
     if (fresh) {
       // Letters cost more than cells: they are painted again only when they moved.
-      context.clearRect(0, 0, canvas.width, canvas.height);
+      context.clearRect(0, 0, canvas.width / scale, canvas.height / scale);
       context.font = `600 12px ${colours.font}`;
       context.textAlign = "left";
       context.fillStyle = colours.muted;
@@ -115,11 +126,11 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       if (drawn[index] !== cell || rings.has(cell.name) || ringed.has(cell.name)) stale.push({ ...place, cell });
     });
     // All before the first is drawn: the gap between two cells is room for the rings of both.
-    const gap = gapOf(layout, scale);
+    const { gap } = layout;
     const wide = layout.step + gap;
     if (!fresh) for (const { x, y } of stale) context.clearRect(x - gap, y - gap, wide, wide);
     context.textAlign = "center";
-    for (const placed of stale) drawCell(context, placed, gap, now);
+    for (const placed of stale) drawCell(context, placed, now);
     drawn = cells;
     ringed = rings;
     // What fades needs no more than this; anything new is painted with the next frame.
@@ -127,8 +138,8 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
     if (flashes.size) fading = window.setTimeout(schedule, FADE_STEP_MS);
   }
 
-  function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, gap: number, now: number): void {
-    const size = layout.size;
+  function drawCell(context: CanvasRenderingContext2D, { cell, x, y }: Placed, now: number): void {
+    const { size, gap } = layout;
     const radius = size >= 24 ? 6 : size >= 14 ? 3 : 1.5;
     const step = cell.share > 1 ? STEPS : stepOf(cell.share);
     box(context, { x, y, size, radius });
@@ -219,6 +230,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
   canvas.addEventListener("mousemove", onMove);
   canvas.addEventListener("mouseleave", onLeave);
   canvas.addEventListener("click", onClick);
+  canvas.addEventListener("contextrestored", drawAll); // it comes back empty
 
   return {
     update(next) {
@@ -226,16 +238,15 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       data = next;
       cells = next.zones.flatMap((zone) => zone.cells);
       for (const cell of cells) {
-        const before = pods.get(cell.name);
-        if (!calm && before !== undefined && cell.pods > before) flashes.set(cell.name, now);
-        pods.set(cell.name, cell.pods);
+        const before = pods.get(cell.name) ?? cell.pods;
+        if (!calm && !next.isPast && cell.pods > before) flashes.set(cell.name, now);
       }
+      pods = new Map(cells.map((cell) => [cell.name, cell.pods])); // and none of nodes that are gone
       schedule();
     },
     repaint() {
       colours = readColours(host);
-      lettered = false;
-      schedule();
+      drawAll();
     },
     destroy() {
       cancelAnimationFrame(frame);
@@ -244,6 +255,7 @@ export function nodeGrid(host: HTMLElement, canvas: HTMLCanvasElement, events: G
       canvas.removeEventListener("mousemove", onMove);
       canvas.removeEventListener("mouseleave", onLeave);
       canvas.removeEventListener("click", onClick);
+      canvas.removeEventListener("contextrestored", drawAll);
     },
   };
 }
@@ -260,20 +272,26 @@ export function layOut(zones: readonly Zone[], width: number, height: number, sc
   const rows = Array.from({ length: Math.ceil(zones.length / columns) }, (_, row) =>
     zones.slice(row * columns, (row + 1) * columns),
   );
-  let size = LARGEST;
-  while (heightOf(rows, columnWidth, size) > height && size > SMALLEST) size -= 1;
-  return { size, height: heightOf(rows, columnWidth, size), ...placeZones(rows, columnWidth, size, scale) };
+  let spacing = spacingOf(LARGEST, scale);
+  while (heightOf(rows, columnWidth, spacing) > height && spacing.size > SMALLEST) {
+    spacing = spacingOf(spacing.size - 1, scale);
+  }
+  return {
+    ...spacing,
+    height: heightOf(rows, columnWidth, spacing),
+    ...placeZones(rows, columnWidth, spacing, scale),
+  };
 }
 
 function placeZones(
   rows: readonly (readonly Zone[])[],
   columnWidth: number,
-  size: number,
+  spacing: Spacing,
   scale: number,
-): Pick<Layout, "step" | "places" | "labels"> {
+): Pick<Layout, "places" | "labels"> {
   const whole = (length: number) => Math.floor(length * scale) / scale;
-  const step = whole(size + gapAt(size));
-  const perRow = cellsInRow(columnWidth, size);
+  const { step } = spacing;
+  const perRow = cellsInRow(columnWidth, spacing);
   const places: Place[] = [];
   const labels: { text: string; x: number; y: number; width: number }[] = [];
   let top = 0;
@@ -287,36 +305,34 @@ function placeZones(
         places.push({ x, y });
       });
     });
-    top += heightOfRow(row, columnWidth, size) + ROW_GAP;
+    top += heightOfRow(row, columnWidth, spacing) + ROW_GAP;
   }
-  return { step, places, labels };
+  return { places, labels };
 }
 
-/** How high rows of zones are with cells of that size. */
-function heightOf(rows: readonly (readonly Zone[])[], columnWidth: number, size: number): number {
-  return rows.reduce((sum, row) => sum + heightOfRow(row, columnWidth, size) + ROW_GAP, -ROW_GAP);
+/** How high rows of zones are with cells of that spacing. */
+function heightOf(rows: readonly (readonly Zone[])[], columnWidth: number, spacing: Spacing): number {
+  return rows.reduce((sum, row) => sum + heightOfRow(row, columnWidth, spacing) + ROW_GAP, -ROW_GAP);
 }
 
-function heightOfRow(row: readonly Zone[], columnWidth: number, size: number): number {
+function heightOfRow(row: readonly Zone[], columnWidth: number, spacing: Spacing): number {
   const most = Math.max(...row.map((zone) => zone.cells.length));
-  return LABEL_HEIGHT + Math.ceil(most / cellsInRow(columnWidth, size)) * (size + gapAt(size));
+  return LABEL_HEIGHT + Math.ceil(most / cellsInRow(columnWidth, spacing)) * spacing.step;
 }
 
-function cellsInRow(columnWidth: number, size: number): number {
-  return Math.max(1, Math.floor((columnWidth - 4 + gapAt(size)) / (size + gapAt(size))));
+function cellsInRow(columnWidth: number, { gap, step }: Spacing): number {
+  return Math.max(1, Math.floor((columnWidth - 4 + gap) / step));
 }
 
-function gapAt(size: number): number {
-  return size >= 24 ? 5 : size >= 14 ? 3 : 2;
+/** However few pixels the screen has, one of them is between two cells. */
+export function spacingOf(size: number, scale: number): Spacing {
+  const wanted = size >= 24 ? 5 : size >= 14 ? 3 : 2;
+  const gap = Math.max(1, Math.floor(wanted * scale));
+  return { size, gap: gap / scale, step: (Math.ceil(size * scale) + gap) / scale };
 }
 
 function pixelsOfScreen(): number {
   return devicePixelRatio || 1;
-}
-
-/** What is free between two cells, in whole pixels of the screen: to clear it takes nothing of either. */
-function gapOf({ size, step }: Layout, scale: number): number {
-  return step - Math.ceil(size * scale) / scale;
 }
 
 function readColours(host: HTMLElement) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type Call, fakeContext } from "./__fixtures__/context";
 import { nodeGrid } from "./node_grid";
 import type { Cell } from "./node_marks";
 
@@ -16,26 +17,18 @@ const PLAIN: Cell = {
 
 /** Everything that is drawn for the first of `count` nodes in 600 × 380 pixels, without its colours. */
 async function shapesOf(cell: Cell, count: number): Promise<string> {
-  const drawn: string[] = [];
-  const context = new Proxy({} as CanvasRenderingContext2D, {
-    get: (_, name) =>
-      name === "measureText"
-        ? () => ({ width: 0 })
-        : (...given: unknown[]) => {
-            drawn.push(`${String(name)}(${given.join()})`);
-          },
-    set: () => true,
-  });
+  const drawn: Call[] = [];
+  const context = fakeContext(drawn);
   const host = document.createElement("div");
   Object.defineProperties(host, { clientWidth: { value: 600 }, clientHeight: { value: 380 } });
   const canvas = document.createElement("canvas");
   canvas.getContext = (() => context) as unknown as typeof canvas.getContext;
   const grid = nodeGrid(host, canvas, { hover: () => undefined, open: () => undefined });
   const others = Array.from({ length: count - 1 }, (_, index) => ({ ...PLAIN, name: `other-${index}` }));
-  grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, podsText: () => "" });
+  grid.update({ zones: [{ label: "", cells: [cell, ...others] }], selected: null, isPast: false, podsText: () => "" });
   await new Promise((resolve) => requestAnimationFrame(resolve));
   grid.destroy();
-  return drawn.join(" ");
+  return drawn.map(([name, ...given]) => `${name}(${given.join()})`).join(" ");
 }
 
 describe.each([

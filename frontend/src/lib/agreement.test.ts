@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../contract/api.gen";
-import { comparisonText, rateText } from "./agreement";
+import { comparisonText, OUTCOMES, rateText, TONES } from "./agreement";
 
 const ONE: Comparison = {
   id: 1,
@@ -60,6 +60,10 @@ describe("decisions beside ours", () => {
   ])("says that %s", (_, changes, parts) => {
     const text = comparisonText({ ...ONE, ...changes });
     for (const part of parts) expect(text).toContain(part);
+  });
+
+  it("are good when they agree, bad when they differ, and to be looked at when that is not known", () => {
+    expect(OUTCOMES.map((outcome) => TONES[outcome])).toEqual(["good", "good", "good", "bad", "warn", "warn"]);
   });
 
   it("rounds shares down, so that only full agreement is 100 %", () => {

@@ -1,8 +1,20 @@
 /** Decisions of a mirrored cluster's scheduler beside ours, in words. */
 import type { AgreementSummary, Comparison } from "../contract/api.gen";
 import { i18n, t } from "../i18n/index.svelte";
+import type { Tone } from "./history";
 
 export const OUTCOMES = ["agreed", "tied", "earlier", "differed", "uncertain", "other"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** What is not judged is for the reader to look at. */
+export const TONES: Readonly<Record<Outcome, Tone>> = {
+  agreed: "good",
+  tied: "good",
+  earlier: "good",
+  differed: "bad",
+  uncertain: "warn",
+  other: "warn",
+};
 
 /** How many decisions were judged: those of other schedulers are not, nor those that stay uncertain. */
 export function judgedOf(counts: AgreementSummary["counts"]): number {

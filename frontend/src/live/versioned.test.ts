@@ -82,6 +82,15 @@ describe("versions of a map", () => {
     expect(Object.fromEntries(last)).toEqual({ a: 250, b: 2 });
   });
 
+  it("hang together by a hundred at most: whoever holds one holds those after it", () => {
+    const first = new VersionedMap(START);
+    for (let last = first, made = 0; made < 250; made += 1) last = new VersionedMap(last);
+    const newerThan = (map: VersionedMap<number>) => Reflect.get(map, "newer") as VersionedMap<number> | null;
+    let count = 0;
+    for (let version = newerThan(first); version; version = newerThan(version)) count += 1;
+    expect(count).toBe(100);
+  });
+
   it("leave the map they were made of alone", () => {
     versions();
     expect([...START]).toEqual([

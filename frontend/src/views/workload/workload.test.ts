@@ -103,6 +103,14 @@ it("says of one with pods that are not available that nothing is left to update"
   expect(await settled()).toContain("No pod is to be created, updated or deleted, and some are not available.");
 });
 
+it("says of one in progress that its controller may not know of the change yet", async () => {
+  answer = { ...DETAIL, workload: { ...WEB, state: "progressing", said: "" } };
+  show(WorkloadPanel, { live, kind: "Deployment", key: "web/storefront" });
+  expect(await settled()).toContain(
+    "Its controller has not seen the newest spec, or pods are still to be created, updated or deleted.",
+  );
+});
+
 it("says that a workload is not there", async () => {
   missing = true;
   show(WorkloadPanel, { live, kind: "Deployment", key: "web/none" });
