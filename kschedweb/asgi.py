@@ -1,11 +1,13 @@
 """The ASGI application: pages and REST by Django, WebSockets by the live feed.
 
-Here the feed, which stands below the apps, is given the logs it reads and who may watch what.
+Here the feed, which stands below the apps, is given the logs it reads and who may watch what; and it is told which
+requests are about the past, which a process of its own may answer.
 """
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
 
@@ -18,8 +20,9 @@ from channels.routing import ProtocolTypeRouter  # noqa: E402
 from kschedweb.accounts import sockets  # noqa: E402
 from kschedweb.cluster.intake import limits  # noqa: E402
 from kschedweb.common.asgi import Receive, Scope, Send  # noqa: E402
-from kschedweb.common.bodies import Bodies, Large  # noqa: E402
+from kschedweb.common.bodies import Bodies, Large, Refused  # noqa: E402
 from kschedweb.common.parts import Parts  # noqa: E402
+from kschedweb.common.relay import EndedError, Relay  # noqa: E402
 from kschedweb.common.shares import Shares  # noqa: E402
 from kschedweb.kubeapi.application import KubeApi, is_path  # noqa: E402
 from kschedweb.live.consumers import UNKNOWN_CLUSTER  # noqa: E402
@@ -72,21 +75,58 @@ def large(scope: Mapping[str, Any]) -> Large | None:
     return None
 
 
+# Routes below a cluster that lead engines through the past, or one to where the scheduler is, by the end of the path.
+ENGINES = {"again", "cache", "changed", "evicted", "fits", "why"}
+EXPORT = ["history", "export"]
+
+
+def is_of_past(scope: Scope) -> bool:
+    """Whether a request of the service's own API needs a moment made again: by what it asks, or wherever `at` says."""
+    match scope["path"].split("/"):
+        case ["", "api", "clusters", _, *_, last] if last in ENGINES:
+            return True
+        case ["", "api", "clusters", _, *rest] if rest == EXPORT:
+            return True
+        case ["", "api", *_]:
+            return any(name == b"at" for name, _ in parse_qsl(scope.get("query_string", b"")))
+    return False
+
+
+class Rest:
+    """Django behind `Bodies`, so that bodies are small; what is asked about the past goes to `past` instead."""
+
+    def __init__(self, past: Relay | None) -> None:
+        self._past = past
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._past is None or not is_of_past(scope):
+            await django_application(scope, receive, send)
+            return
+        parts = []
+        while (message := await receive()).get("more_body"):
+            parts.append(message["body"])
+        body = b"".join([*parts, message.get("body", b"")])
+        try:
+            await self._past(scope, body, receive, send)
+        except EndedError:
+            raise Refused(503, "past_unavailable", "the process that reads the past has ended, try again") from None
+
+
 class Http:
     """The Kubernetes API has connections of its own kind; everything else is Django's."""
 
-    def __init__(self) -> None:
-        self._kubernetes = KubeApi()
-        self._django = Parts(Bodies(Shares(django_application, sockets.holder), large))
+    def __init__(self, past: Relay | None) -> None:
+        self._kubernetes = KubeApi(past)
+        self._django = Parts(Bodies(Shares(Rest(past), sockets.holder), large))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         belongs = is_path(scope["path"])
         await (self._kubernetes if belongs else self._django)(scope, receive, send)
 
 
-application = ProtocolTypeRouter(
-    {
-        "http": Http(),
-        "websocket": websocket_application(Feed(Logs()), Gate()),
-    }
-)
+def made(past: Relay | None = None) -> ProtocolTypeRouter:
+    """The application; `past`: who answers what is asked about the past, unless this process does."""
+    return ProtocolTypeRouter({"http": Http(past), "websocket": websocket_application(Feed(Logs()), Gate())})
+
+
+application = made()

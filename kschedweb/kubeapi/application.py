@@ -29,6 +29,7 @@ from kschedweb.cluster import clock
 from kschedweb.common.asgi import Receive, Scope, Send
 from kschedweb.common.bodies import Patience
 from kschedweb.common.connections import give_back
+from kschedweb.common.relay import EndedError, Relay
 from kschedweb.kubeapi import access, answering, discovery, openapi_v2, openapi_v3, reviews, watching
 from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
@@ -53,6 +54,7 @@ CHUNK_BYTES: Final = 64 * 1024
 TOO_LARGE: Final = Status(413, "RequestEntityTooLarge", f"Request entity too large: limit is {BODY_BYTES}")
 _BUSY: Final = "too many requests of this token are under way, please try again later"
 _BUSY_PAST: Final = "too many requests read the past, please try again later"
+_NO_PAST: Final = "the process that reads the past has ended, please try again later"
 _HEALTH: Final = ("healthz", "livez", "readyz")
 
 log = logging.getLogger(__name__)
@@ -82,16 +84,17 @@ class _Share:
 
 
 class KubeApi:
-    """The application; one for a process."""
+    """The application; one for a process. `past`: who reads the past for it, unless this process does."""
 
-    def __init__(self) -> None:
+    def __init__(self, past: Relay | None = None) -> None:
         self._threads: ThreadPoolExecutor | None = None
         self._shares: dict[Hashable, _Share] = {}
         self._hubs = watching.Hubs(self._in_thread)
         self._guard = Guard(Gate())
         self._principals = access.Principals(time.monotonic)
         # Moments are made one after the other: who waits for one keeps no thread from the present.
-        self._past = asyncio.Semaphore(1)
+        self._moments = asyncio.Semaphore(1)
+        self._past = past
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _request(scope)
@@ -109,6 +112,9 @@ class KubeApi:
     async def _respond(self, request: Request, share: _Share, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
+            if self._past is not None and request.at is not None and request.method in ("GET", "HEAD"):
+                await self._past(scope, b"", receive, send)
+                return
             kept = self._principals.kept(request)
             who = kept if kept is not None else await self._work(share, self._principals.read, request)
             access.authorize(who, request)
@@ -117,12 +123,14 @@ class KubeApi:
             if _is_write(request, who):
                 answer = await share.together.answer(request, who, functools.partial(self._work, share))
             elif request.at is not None and (may_be_object(request.path) or may_tell_of_kinds(request.path)):
-                async with _acquired(self._past, _BUSY_PAST):
+                async with _acquired(self._moments, _BUSY_PAST):
                     answer = await self._work(share, _answered, request, who)
             else:
                 answer = await self._work(share, _answered, request, who)
         except RefusedError as refused:
             answer = status_answer(refused.status)
+        except EndedError:
+            answer = status_answer(Status(503, "ServiceUnavailable", _NO_PAST, retry_after_seconds=1))
         except DatabaseError as error:
             log.warning("the database does not answer: %s", error)
             message = "the database of the service does not answer, try again later"

@@ -38,6 +38,7 @@ class Launch:
     user: tuple[int, int] | None = None  # uid and gid, when another than ours
     stop_signal: signal.Signals = signal.SIGTERM
     cwd: Path | None = None
+    descriptors: tuple[int, ...] = ()  # files of ours that it has as well, under the same numbers
 
 
 def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
@@ -56,6 +57,7 @@ def spawn(launch: Launch, output: IO[bytes] | int) -> subprocess.Popen[bytes]:
         cwd=launch.cwd or "/",
         start_new_session=True,
         preexec_fn=die_with_parent(launch.stop_signal),
+        pass_fds=launch.descriptors,
         **account,
     )
 

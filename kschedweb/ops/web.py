@@ -1,6 +1,7 @@
 """`python -m kschedweb.ops.web`: the ASGI server with its options; host and port come from the environment.
 
-One process: a second one would have a second reader of every cluster's logs; more of them are more machines.
+One process: a second one would have a second reader of every cluster's logs; more of them are more machines. What is
+asked about the past a child of it answers (`kschedweb.ops.past`).
 """
 
 import asyncio
@@ -17,7 +18,9 @@ import uvicorn
 
 from kschedweb import environment
 from kschedweb.common.collector import ease, pause
+from kschedweb.common.relay import Relay
 from kschedweb.ops.connections import BoundedConnection, listen
+from kschedweb.ops.past import PastProcess
 
 POOL_SIZE = 8
 STOP_SECONDS = 5
@@ -53,11 +56,11 @@ def main() -> None:
 
 def serve(listening: socket.socket, certificate: Path | None = None, key: Path | None = None) -> None:
     """Answer what comes in until SIGTERM or SIGINT."""
-    from kschedweb.asgi import application
+    from kschedweb import asgi
     from kschedweb.common.memory import give_back_freed
 
     config = uvicorn.Config(
-        application,
+        asgi.made(Relay(PastProcess().connected)),
         http=BoundedConnection,
         ws="websockets-sansio",
         ws_max_size=MESSAGE_BYTES,
