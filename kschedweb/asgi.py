@@ -75,39 +75,55 @@ def large(scope: Mapping[str, Any]) -> Large | None:
     return None
 
 
-# Routes below a cluster that lead engines through the past, or one to where the scheduler is, by the end of the path.
-ENGINES = {"again", "cache", "changed", "evicted", "fits", "why"}
-EXPORT = ["history", "export"]
-
-
 def is_of_past(scope: Scope) -> bool:
-    """Whether a request of the service's own API needs a moment made again: by what it asks, or wherever `at` says."""
+    """Whether a request of the service's own API needs a moment made again: by what it asks, or wherever `at` says.
+
+    Requests that change something, such as what would make a pod fit, do so here.
+    """
     match scope["path"].split("/"):
-        case ["", "api", "clusters", _, *_, last] if last in ENGINES:
+        case ["", "api", "clusters", _, "fits"]:
+            return scope["method"] in ("GET", "HEAD", "POST")  # it takes the manifest of a pod, and stores nothing
+        case ["", "api", *_] if scope["method"] not in ("GET", "HEAD"):
+            return False
+        case ["", "api", "clusters", _, "cache"]:
             return True
-        case ["", "api", "clusters", _, *rest] if rest == EXPORT:
+        case ["", "api", "clusters", _, "attempts", _, "again" | "changed" | "why"]:
+            return True
+        case ["", "api", "clusters", _, "pods", _, _, "evicted" | "fits" | "why"]:
+            return True
+        case ["", "api", "clusters", _, "workloads", _, _, _, "fits"]:
+            return True
+        case ["", "api", "clusters", _, "history", "export"]:
             return True
         case ["", "api", *_]:
-            return any(name == b"at" for name, _ in parse_qsl(scope.get("query_string", b"")))
+            query = scope.get("query_string", b"").decode("latin1")
+            return any(name == "at" for name, _ in parse_qsl(query, keep_blank_values=True))
     return False
 
 
 class Rest:
-    """Django behind `Bodies`, so that bodies are small; what is asked about the past goes to `past` instead."""
+    """The service's own API and pages, behind `Bodies`: what is asked about the past goes to `past`.
+
+    There whoever asks has a share too. Strangers are answered here: nothing is made for them.
+    """
 
     def __init__(self, past: Relay | None) -> None:
         self._past = past
+        self._present = Shares(django_application, sockets.holder)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._past is None or not is_of_past(scope):
-            await django_application(scope, receive, send)
+        if self._past is None or not is_of_past(scope) or sockets.holder(scope) is None:
+            await self._present(scope, receive, send)
             return
         parts = []
-        while (message := await receive()).get("more_body"):
-            parts.append(message["body"])
-        body = b"".join([*parts, message.get("body", b"")])
+        while (message := await receive())["type"] == "http.request":
+            parts.append(message.get("body", b""))
+            if not message.get("more_body"):
+                break
+        else:
+            return  # the client has hung up
         try:
-            await self._past(scope, body, receive, send)
+            await self._past(scope, b"".join(parts), receive, send)
         except EndedError:
             raise Refused(503, "past_unavailable", "the process that reads the past has ended, try again") from None
 
@@ -117,7 +133,7 @@ class Http:
 
     def __init__(self, past: Relay | None) -> None:
         self._kubernetes = KubeApi(past)
-        self._django = Parts(Bodies(Shares(Rest(past), sockets.holder), large))
+        self._django = Parts(Bodies(Rest(past), large))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         belongs = is_path(scope["path"])

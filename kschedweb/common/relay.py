@@ -6,6 +6,7 @@ come. Who hangs up on one side hangs up on the other.
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,8 @@ PASSED_ON = (
     *("type", "http_version", "method", "scheme", "path", "raw_path", "root_path", "query_string", "headers"),
     *("client", "server"),
 )
+
+log = logging.getLogger(__name__)
 
 
 class EndedError(Exception):
@@ -74,11 +77,22 @@ async def answer(connection: socket.socket, application: Application) -> None:
             await reader.read()  # nothing is sent after the request: this is the end
             return {"type": "http.disconnect"}
 
+        has_begun = False
+
         async def send(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
             await _write(writer, message)
 
-        with contextlib.suppress(ConnectionError):  # nobody waits for the answer any more
+        try:
             await application(request["scope"], receive, send)
+        except ConnectionError:
+            pass  # nobody waits for the answer any more
+        except Exception:
+            log.exception("%s failed", request["scope"]["path"])
+            if not has_begun:
+                await send({"type": "http.response.start", "status": 500, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
 
 
 async def _pass_on(reader: asyncio.StreamReader, send: Send) -> None:

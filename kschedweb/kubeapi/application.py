@@ -112,12 +112,12 @@ class KubeApi:
     async def _respond(self, request: Request, share: _Share, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
-            if self._past is not None and request.at is not None and request.method in ("GET", "HEAD"):
-                await self._past(scope, b"", receive, send)
-                return
             kept = self._principals.kept(request)
             who = kept if kept is not None else await self._work(share, self._principals.read, request)
             access.authorize(who, request)
+            if self._past is not None and request.at is not None and request.method in ("GET", "HEAD"):
+                await self._past(scope, b"", receive, send)
+                return
             if request.method not in ("GET", "HEAD"):
                 request.body = await _body(scope, receive)
             if _is_write(request, who):

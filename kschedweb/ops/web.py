@@ -20,16 +20,13 @@ from kschedweb import environment
 from kschedweb.common.collector import ease, pause
 from kschedweb.common.relay import Relay
 from kschedweb.ops.connections import BoundedConnection, listen
-from kschedweb.ops.past import PastProcess
+from kschedweb.ops.past import SWITCH_SECONDS, PastProcess
 
 POOL_SIZE = 8
 STOP_SECONDS = 5
 KEEP_ALIVE_SECONDS = 30
 MESSAGE_BYTES = 64 * 1024  # of a WebSocket; nothing that browsers say is read
 TICK_SECONDS = 1.0
-# So long a thread that computes (a moment of the past, say) keeps the others waiting, each time they want to go on:
-# with Python's 5 ms a small request waits ten times over.
-SWITCH_SECONDS = 0.0005
 PING_SECONDS = 30.0  # between pings, and then for the answer: who has gone without a word is noticed
 
 

@@ -144,3 +144,12 @@ async def test_no_process() -> None:
     client = Client()
     with pytest.raises(relay.EndedError):
         await relay.Relay(refused)(SCOPE, b"", client.receive, client.send)
+
+
+async def test_application_that_fails_is_answered_by_500() -> None:
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ZeroDivisionError
+
+    client = Client()
+    await asked(application, client)
+    assert [message.get("status") for message in client.answered] == [500, None]
