@@ -44,6 +44,8 @@ def overview(page: Page) -> tuple[dict[str, int], list[str]]:
 
 
 def position(cluster: Cluster) -> str:
+    """Where it is once the scheduler has taken in that what it bound is bound, which it may do a little later."""
+    until(cluster.page, lambda: cluster.call("GET", "cache")["assumed"] == 0)
     rv, seq = cluster.call("GET", "snapshot")["cursor"]
     return f"{rv}.{seq}"
 
