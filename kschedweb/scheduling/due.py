@@ -15,6 +15,7 @@ from kschedweb.common import wake
 from kschedweb.common.connections import prepared
 from kschedweb.scheduling.choices import WorkStatus
 from kschedweb.scheduling.models import Binding, EngineState, Eviction, HistoryProof
+from kschedweb.traces.models import EngineStep
 
 
 def overdue(time: str, age: str) -> str:
@@ -39,12 +40,21 @@ SELECT c.id FROM {Cluster._meta.db_table} c
     OR (c.pace_steps_requested > c.pace_steps_done AND s.next_due_at IS NOT NULL))
 """
 
-# Clusters with steps that the proof of their history has not looked at, those that have waited longest first.
+# A cluster whose engine made a step just now is left to it: what it recorded lately is proven once it rests.
+REST_SECONDS = 5
+# For so long its oldest step that was not looked at waits for that.
+UNPROVEN_SECONDS = 60
+
+_FIRST_UNPROVEN = f"""(SELECT e.now FROM {EngineStep._meta.db_table} e WHERE e.cluster_id = c.id
+    AND (e.run, e.step) > (coalesce(p.run, 0), coalesce(p.step, 0)) ORDER BY e.run, e.step LIMIT 1)"""
+# Clusters with steps that the proof of their history has not looked at, those that have waited longest first. `{rest}`
+# is an SQL interval.
 UNPROVEN_CLUSTERS = f"""
 SELECT s.cluster_id FROM {EngineState._meta.db_table} s
  JOIN {Cluster._meta.db_table} c ON c.id = s.cluster_id
  LEFT JOIN {HistoryProof._meta.db_table} p ON p.cluster_id = s.cluster_id
  WHERE NOT c.is_mirror AND (p.cluster_id IS NULL OR (p.difference IS NULL AND (s.run, s.step) > (p.run, p.step)))
+   AND (s.updated_at < now() - {{rest}} OR {overdue(_FIRST_UNPROVEN, f"interval '{UNPROVEN_SECONDS} seconds'")})
  ORDER BY p.checked_at NULLS FIRST, s.cluster_id
 """
 
@@ -52,7 +62,7 @@ SELECT s.cluster_id FROM {EngineState._meta.db_table} s
 def clusters_unproven() -> list[int]:
     """Return those with something to prove, in the order in which they have waited for it."""
     with connection.cursor() as cursor:
-        cursor.execute(UNPROVEN_CLUSTERS)
+        cursor.execute(UNPROVEN_CLUSTERS.format(rest="make_interval(secs => %s)"), [REST_SECONDS])
         return [cluster_id for (cluster_id,) in cursor.fetchall()]
 
 

@@ -28,6 +28,7 @@ from kschedweb.cluster.services.objects import PutOptions, objects_put
 from kschedweb.cluster.services.requests import requests_carry_out
 from kschedweb.common import collector
 from kschedweb.ops import comparing
+from kschedweb.scheduling import due
 from kschedweb.scheduling.past import anonymising, exporting, moments, planning, proving
 from kschedweb.scheduling.past.moments import Position
 from kschedweb.scheduling.past.replaying import replay_of
@@ -166,6 +167,8 @@ def test_past_is_measured(valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> N
     print(f"replay: {cycles / wall:,.0f} cycles a second ({cycles / cpu:,.0f} per second of CPU)")
 
     filed(cluster, places)
+
+    monkeypatch.setattr(due, "REST_SECONDS", 0)
 
     def prove() -> None:
         while proving.prove(seconds=60) is not None:

@@ -19,12 +19,13 @@ from kschedweb.cluster.models import Cluster, Import
 from kschedweb.common import wake
 from kschedweb.common.connections import prepared
 from kschedweb.scheduling import leases
-from kschedweb.scheduling.due import DUE_CLUSTERS, UNPROVEN_CLUSTERS, overdue
+from kschedweb.scheduling.due import DUE_CLUSTERS, REST_SECONDS, UNPROVEN_CLUSTERS, overdue
 from kschedweb.scheduling.models import Binding, Eviction
 
 SWEEP_SECONDS = 2.0
 OLD_SECONDS = 2
 _OLD = f"interval '{OLD_SECONDS} seconds'"
+_REST = f"interval '{REST_SECONDS} seconds'"
 # These are no rows that somebody finishes: they are asked for again and again, and no sooner than after so many
 # seconds, which the next sweep rounds up.
 PACES = {"mirror.follow": 5, "scheduling.prove": 9}
@@ -50,7 +51,7 @@ SELECT 'cluster.import_execute', id::text FROM {Import._meta.db_table}
 UNION ALL
 SELECT 'mirror.follow', '' WHERE EXISTS (SELECT FROM {Cluster._meta.db_table} WHERE is_mirror)
 UNION ALL
-SELECT 'scheduling.prove', '' WHERE EXISTS ({UNPROVEN_CLUSTERS})
+SELECT 'scheduling.prove', '' WHERE EXISTS ({UNPROVEN_CLUSTERS.format(rest=_REST)})
 """
 
 log = structlog.get_logger(__name__)

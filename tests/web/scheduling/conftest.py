@@ -10,7 +10,7 @@ from kschedweb.cluster.intake.objects import Item
 from kschedweb.cluster.intake.problems import Place
 from kschedweb.cluster.models import Cluster, Pod
 from kschedweb.cluster.services.objects import PutOptions, objects_put
-from kschedweb.scheduling import leases
+from kschedweb.scheduling import due, leases
 from kschedweb.scheduling.past import asking, moments, proving, trying
 from kschedweb.scheduling.runner import bindings
 from kschedweb.scheduling.runner.host import EngineHost
@@ -30,6 +30,12 @@ def small(cluster: Cluster) -> Cluster:
     put(cluster, make_manifest("Namespace", "secrets"), make_node("n0").capacity(cpu="2"))
     scheduled(cluster, *(make_pod(f"p{number}").req(cpu="1") for number in range(3)))
     return cluster
+
+
+@pytest.fixture
+def never_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Histories are proven without waiting until their clusters rest."""
+    monkeypatch.setattr(due, "REST_SECONDS", 0)
 
 
 @pytest.fixture

@@ -213,6 +213,7 @@ def test_nothing_happens_in_a_history_any_more(small: Cluster, admin_user: Any) 
     assert Pod.objects.filter(cluster=fork).count() == Pod.objects.filter(cluster=small).count() == 3
 
 
+@pytest.mark.usefixtures("never_busy")
 def test_history_from_a_file_is_proven_in_the_background(small: Cluster) -> None:
     copy = opened(exported(small))
     while proving.prove(cluster_id=copy.pk) is not None and due.clusters_unproven().count(copy.pk):

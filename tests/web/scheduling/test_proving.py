@@ -19,7 +19,10 @@ from tests.web.rest import logged_in
 from tests.web.scheduling.conftest import scheduled
 from tests.web.scheduling.lived import cut_at, cycles, live, replayed
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient_fence", "nothing_kept")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("patient_fence", "nothing_kept", "never_busy"),
+]
 
 
 def test_record_is_proven_a_little_at_a_time(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
