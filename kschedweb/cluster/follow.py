@@ -30,6 +30,8 @@ PRE_BIND_VERDICT = "PreBind"
 
 MICROSECOND = 1_000_000
 ROWS_AT_ONCE = 500
+# Of so many changes at once equal parts of pods become one object, which takes as long as reading them.
+MANY = 1_000
 
 
 def read_only_moment() -> None:
@@ -43,8 +45,10 @@ def stored_changes(
 ) -> list[core.ObjectPut]:
     """Every stored object of these kinds as a change: nodes in the order they came, then other kinds, then pods.
 
-    Manifests are read a few at a time: those of a large cluster need many times the room of its objects.
+    Manifests are read a few at a time: those of a large cluster need many times the room of its objects. Equal parts
+    of pods become one object.
     """
+    sharing = sharing or Sharing()
     found = [
         object_put(kind, orjson.loads(text), rv, sharing, kinds)
         for part in stored_texts(cluster_id)
@@ -114,6 +118,8 @@ def changes_after(
     if last - rv != len(rows) or (not rows and least is not None and least > rv):
         gone.check(cluster_id)
         raise LogClearedError(f"cluster {cluster_id}: of what the log had after {rv} only {len(rows)} are left")
+    if sharing is None and len(rows) >= MANY:
+        sharing = Sharing()
     found = [change_of(*row, sharing=sharing, kinds=kinds) for row in rows]
     return [change for change in found if change is not None], last
 

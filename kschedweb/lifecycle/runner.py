@@ -22,6 +22,7 @@ from kschedweb.cluster.models import Cluster
 from kschedweb.cluster.selectors import cluster_get
 from kschedweb.cluster.services import requests_carry_out
 from kschedweb.common import wake
+from kschedweb.common.memory import trim
 from kschedweb.lifecycle import timekeeper
 from scheduler_core.api.manifests import ALL_KINDS
 from scheduler_core.api.times import microseconds
@@ -102,6 +103,9 @@ class ControllerHost:
                 )
                 tell(controller, now, requests, answers)
         self.due = next_due(self.controllers)
+        if len(changes) >= follow.MANY:
+            del changes
+            trim()
 
     def save(self) -> None:
         """Store now and then how far the log has been answered, and when more is due: whoever takes over begins there.

@@ -15,6 +15,7 @@ from kschedweb.cluster.adapters import CONFIDENTIAL_KINDS
 from kschedweb.common import packing
 from kschedweb.scheduling.past import journal, stores
 from kschedweb.scheduling.past.errors import DamagedError, HistoryCutError
+from scheduler_core.api.sharing import Sharing
 from scheduler_core.apiserver.store import Operation
 from scheduler_core.model.changes import ObjectPut
 
@@ -56,7 +57,10 @@ class Objects:
 
     def puts(self) -> list[ObjectPut]:
         """As an engine gets them that is made of them: nodes, other kinds, then pods."""
-        found = [follow.object_put(kind, orjson.loads(text), rv) for (kind, _, _), (rv, text) in self.ordered()]
+        sharing = Sharing()
+        found = [
+            follow.object_put(kind, orjson.loads(text), rv, sharing) for (kind, _, _), (rv, text) in self.ordered()
+        ]
         return [each for each in found if each is not None]
 
     def manifests(self, kind: str) -> list[dict[str, Any]]:
