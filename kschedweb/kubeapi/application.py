@@ -35,7 +35,7 @@ from kschedweb.kubeapi.access import Principal
 from kschedweb.kubeapi.answering import Begun
 from kschedweb.kubeapi.defined import may_be_object, may_tell_of_kinds, served
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request, page_not_found, status_answer, text
-from kschedweb.kubeapi.together import WAIT_SECONDS, Together
+from kschedweb.kubeapi.together import WAIT_SECONDS, Regulars, Together
 from kschedweb.live.guard import Guard, Watcher
 from scheduler_core.apiserver.answers import Status
 
@@ -76,9 +76,9 @@ class Gate:
 
 
 class _Share:
-    def __init__(self) -> None:
+    def __init__(self, regulars: Regulars) -> None:
         self.at_work = asyncio.Semaphore(AT_WORK)
-        self.together = Together()
+        self.together = Together(regulars)
         self.requests = 0
         self.watches = 0
 
@@ -89,6 +89,7 @@ class KubeApi:
     def __init__(self, past: Relay | None = None) -> None:
         self._threads: ThreadPoolExecutor | None = None
         self._shares: dict[Hashable, _Share] = {}
+        self._regulars = Regulars()
         self._hubs = watching.Hubs(self._in_thread)
         self._guard = Guard(Gate())
         self._principals = access.Principals(time.monotonic)
@@ -99,7 +100,7 @@ class KubeApi:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _request(scope)
         holder = access.credential_of(request)
-        share = self._shares.setdefault(holder, _Share())
+        share = self._shares.setdefault(holder, _Share(self._regulars))
         share.requests += 1
         try:
             with contextlib.suppress(_GoneError):

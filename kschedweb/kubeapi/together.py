@@ -3,6 +3,7 @@
 A commit costs the same for one object as for twenty, so clients that write at the same time wait for one commit and
 not for each other's. Each gets its own answer, and gets it after the commit. The next transaction waits a moment for
 those who were answered, or else they and those who wait now would take turns, each half with transactions of its own.
+Clients that send when they have something, and not when they were answered, do not come: they are not waited for again.
 When a transaction fails, each call is carried out alone, so that one that cannot be carried out takes no other with it.
 """
 
@@ -29,6 +30,7 @@ from scheduler_core.apiserver.requests import ObjectKey
 MOST_CALLS: Final = 32  # of one transaction
 MOST_BYTES: Final = 256 * 1024  # of their bodies, but for the first
 LINGER_SECONDS: Final = 0.01  # at most, when there are several clients, for all of them to come with the next
+IN_VAIN_SECONDS: Final = 1.0  # after they did not, nobody is waited for
 WAIT_SECONDS: Final = 30.0  # until its transaction begins; after that its end is waited for
 Result = Answer | Begun | Exception
 # Makes a blocking call when it is the token's turn.
@@ -57,20 +59,40 @@ class _Line:
         if len(self.waiting) >= self._expected:
             self.is_long.set()
 
-    async def grow(self, expected: int) -> None:
-        """Wait for so many, not for long."""
+    async def grow(self, expected: int) -> bool:
+        """Wait for so many, not for long; whether at least half of those that were missing came."""
         self._expected = min(expected, MOST_CALLS)
-        if len(self.waiting) < self._expected:
+        missing = self._expected - len(self.waiting)
+        if missing > 0:
             self.is_long.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LINGER_SECONDS):
                     await self.is_long.wait()
+        return 2 * (self._expected - len(self.waiting)) <= missing
+
+
+class Regulars:
+    """Whose clients come again as soon as they are answered, as far as is known; for all of a process."""
+
+    def __init__(self) -> None:
+        self._in_vain_until: dict[Principal, float] = {}  # by the loop's clock
+
+    def may_come(self, who: Principal) -> bool:
+        """Whether to wait for them: it was not in vain lately."""
+        return asyncio.get_running_loop().time() >= self._in_vain_until.get(who, 0.0)
+
+    def stayed_away(self, who: Principal) -> None:
+        """They were waited for in vain."""
+        now = asyncio.get_running_loop().time()
+        lasting = {other: until for other, until in self._in_vain_until.items() if until > now}
+        self._in_vain_until = lasting | {who: now + IN_VAIN_SECONDS}
 
 
 class Together:
-    """The writes that wait, by who made them; for the holder of one token."""
+    """The writes that wait, by who made them; for the holder of one token, while any of its requests is answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, regulars: Regulars) -> None:
+        self._regulars = regulars
         self._lines: dict[Principal, _Line] = {}
 
     async def answer(self, request: Request, who: Principal, work: Work) -> Answer | Begun:
@@ -103,8 +125,8 @@ class Together:
                 if not each.result.done():  # its client may have gone
                     each.result.set_result(result)
             clients = len(together) + len(line.waiting)
-            if clients > 1:
-                await line.grow(clients)
+            if clients > 1 and self._regulars.may_come(who) and not await line.grow(clients):
+                self._regulars.stayed_away(who)
         del self._lines[who]
 
 

@@ -3,7 +3,7 @@
 One process leads any number of clusters, an engine each. Slices of a cluster run on its leader's own queue;
 a message that comes to somebody else is sent on, or claims a cluster nobody leads. A cluster whose step waited for
 extenders rests for as long, so that other clusters of the process have at least half of its time. One whose pods
-come in a stream that is quicker than steps of a pod or two rests for as long as its steps take: most of a step's cost
+come in a stream that is quicker than steps of a few pods rests for as long as its steps take: most of a step's cost
 is that of any step, however few pods it schedules. A slice lingers when it is done, and serves every cluster of the
 process that is written to meanwhile.
 """
@@ -42,7 +42,7 @@ GATHER_SECONDS = 0.05
 # stream of pods: the next waits for more of them, as long as this one took and no longer than that. With very few a
 # step keeps up with the stream, and a rest would only make them wait.
 STREAM_CYCLES = 100
-THIN_CYCLES = 2
+THIN_CYCLES = 6
 STREAM_SECONDS = 0.2
 MOST_REST_SECONDS = 0.1
 EXPECTED_SECONDS = 0.05  # that bindings which were carried out wait for more of them, or for a pod

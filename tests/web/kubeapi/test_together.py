@@ -16,7 +16,7 @@ from kschedweb.cluster.versions import version_of
 from kschedweb.kubeapi import access, answering, together
 from kschedweb.kubeapi.access import Principal, Principals
 from kschedweb.kubeapi.exchange import Answer, RefusedError, Request
-from kschedweb.kubeapi.together import Together
+from kschedweb.kubeapi.together import Regulars, Together
 from tests.cases import cases
 from tests.waiting import HANG_SECONDS
 from tests.web.kubeapi.conftest import Served
@@ -50,7 +50,7 @@ class Blocking:
 
 
 async def test_what_comes_while_one_is_at_work_goes_together() -> None:
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     tasks = [asyncio.create_task(writes.answer(creation(f"p{number}"), WHO, work)) for number in range(5)]
     await asyncio.sleep(0)
     work.may.set()
@@ -60,7 +60,7 @@ async def test_what_comes_while_one_is_at_work_goes_together() -> None:
 
 
 async def test_a_transaction_is_bounded_in_calls_and_bytes() -> None:
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     work.may.set()
     many = together.MOST_CALLS * 2
     large = [creation(f"l{number}", together.MOST_BYTES) for number in range(2)]
@@ -72,7 +72,7 @@ async def test_a_transaction_is_bounded_in_calls_and_bytes() -> None:
 async def test_clients_that_take_turns_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of them wait while the other half is answered: the next transaction waits for these."""
     monkeypatch.setattr(together, "LINGER_SECONDS", HANG_SECONDS)
-    writes, work, often, clients = Together(), Blocking(), 6, 10
+    writes, work, often, clients = Together(Regulars()), Blocking(), 6, 10
     work.may.set()
 
     async def client(first: int) -> None:
@@ -87,7 +87,7 @@ async def test_clients_that_take_turns_come_together(monkeypatch: pytest.MonkeyP
 
 async def test_a_client_alone_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "LINGER_SECONDS", 10 * HANG_SECONDS)
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     work.may.set()
     async with asyncio.timeout(HANG_SECONDS):
         for number in range(3):
@@ -97,7 +97,7 @@ async def test_a_client_alone_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) 
 
 async def test_clients_that_went_are_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "LINGER_SECONDS", 0.05)
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     work.may.set()
     await asyncio.gather(*(writes.answer(creation(f"p{number}"), WHO, work) for number in range(5)))
     async with asyncio.timeout(HANG_SECONDS):
@@ -106,9 +106,33 @@ async def test_clients_that_went_are_waited_for_once(monkeypatch: pytest.MonkeyP
     assert work.asked[-3:] == [1, 1, 1]
 
 
+async def test_clients_that_do_not_come_again_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a stream of single writes, some of which meet, only the first that meet wait for more."""
+    lingered: list[int] = []
+    grow = together._Line.grow
+
+    async def grown(line: together._Line, expected: int) -> bool:
+        lingered.append(expected)
+        return await grow(line, expected)
+
+    monkeypatch.setattr(together._Line, "grow", grown)
+    monkeypatch.setattr(together, "IN_VAIN_SECONDS", HANG_SECONDS)
+    regulars, work, answered = Regulars(), Blocking(), 0
+    for pair in range(4):
+        writes = Together(regulars)  # the last one went with its last request
+        work.may.clear()
+        tasks = [asyncio.create_task(writes.answer(creation(f"p{pair}-{each}"), WHO, work)) for each in range(2)]
+        await asyncio.sleep(0)
+        work.may.set()
+        answered += len(await asyncio.gather(*tasks))
+        while writes._lines:  # until nobody is waited for
+            await asyncio.sleep(0.001)
+    assert (answered, sum(work.asked), lingered) == (8, 8, [2])
+
+
 async def test_a_write_whose_turn_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "WAIT_SECONDS", 0.05)
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     first = asyncio.create_task(writes.answer(creation("first"), WHO, work))
     while not work.asked:
         await asyncio.sleep(0)
@@ -122,7 +146,7 @@ async def test_a_write_whose_turn_does_not_come_is_refused(monkeypatch: pytest.M
 
 
 async def test_those_of_different_people_stay_apart() -> None:
-    writes, work = Together(), Blocking()
+    writes, work = Together(Regulars()), Blocking()
     work.may.set()
     others = [WHO, Principal("bob", (), cluster_id=1)]
     await asyncio.gather(*(writes.answer(creation("p"), who, work) for who in others))
@@ -133,7 +157,7 @@ async def test_an_error_of_the_threads_is_everybodys() -> None:
     async def busy(call: Any, requests: Sequence[Request], who: Principal) -> list[Any]:
         raise OperationalError("no connection")
 
-    writes = Together()
+    writes = Together(Regulars())
     found = await asyncio.gather(
         *(writes.answer(creation(f"p{number}"), WHO, busy) for number in range(3)), return_exceptions=True
     )
