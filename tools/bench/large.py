@@ -55,9 +55,6 @@ _CHECKPOINT = (
 )
 _DATABASE_BYTES = "SELECT pg_database_size(current_database())"
 _BOUND = "SELECT count(*) FROM bindings WHERE cluster_id = %s AND status = 'done'"
-_TABLES = (
-    "SELECT table_name FROM information_schema.columns WHERE column_name = 'cluster_id' AND table_schema = 'public'"
-)
 
 
 @dataclass(slots=True)
@@ -266,16 +263,12 @@ def _taken_over(cluster: _Cluster) -> Promise:
 
 
 def _deleted(cluster: _Cluster) -> Promise:
-    tables = [table for (table,) in cluster.database.execute(_TABLES).fetchall()]
+    tables = level3.tables_of_clusters(cluster.database)
     started = time.monotonic()
     answered, _ = _asked(cluster, "DELETE", "")
-    wait(lambda: not _rows_left(cluster, tables), "rows to go", seconds=MOST_SECONDS)
+    wait(lambda: not level3.rows_left(cluster.database, cluster.id, tables), "rows to go", seconds=MOST_SECONDS)
     took = time.monotonic() - started
     text = (
         f"answered after {answered:.1f} s, and no row was left after {took:.1f} s, target under {DELETED_SECONDS:.0f}"
     )
     return Promise("large deletion", text, {"answered_seconds": answered, "seconds": took}, took < DELETED_SECONDS)
-
-
-def _rows_left(cluster: _Cluster, tables: list[str]) -> bool:
-    return any(cluster.asked(f"SELECT 1 FROM {table} WHERE cluster_id = %s LIMIT 1") for table in tables)

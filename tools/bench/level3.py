@@ -2,9 +2,10 @@
 
 The clock runs from the start of the first accepted POST until another database session, woken by PostgreSQL's
 notification, has seen the last binding in the change log: it was committed by then. The cluster is simulated: every
-pod that is bound is started too. A pod's own time is from the POST that brought it until its binding was seen in that
-way. `phases_ns` is CPU time by process of the service, from the start of the clock until nothing is left to do (the
-last pods started, the last frame sent).
+pod that is bound is started too. A run begins when new nodes are at rest, and the next one when no row of it is left.
+A pod's own time is from the POST that brought it until its binding was seen in that way. `phases_ns` is CPU time by
+process of the service, from the start of the clock until nothing is left to do (the last pods started, the last frame
+sent).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import psycopg
 from tools.bench.engine.calibration import calibrate
 from tools.bench.engine.result import Run
 from tools.bench.listening import CHANGES, CommitClock
-from tools.bench.running import RunningService, ServiceProblem
+from tools.bench.running import RunningService, ServiceProblem, wait
 from tools.bench.viewers import Viewers
 from tools.bench.worker import Job
 
@@ -32,9 +33,14 @@ CHUNK = 200  # pods in one request
 PACK_LEVEL = 1
 WARM_PODS = 200  # scheduled before anything is measured: processes are started, code is loaded
 STALLED_SECONDS = 60.0
-QUIET_SECONDS = 2.0
+QUIET_SECONDS = 1.0  # in which nothing happens when all is done
+REST_SECONDS = 6.0  # the same of new nodes: in their first seconds each gets marks and an event
+DELETED_SECONDS = 120.0
 START_DELAY_SECONDS = 1.0  # of a simulated kubelet, the default of a cluster
 
+_TABLES = (
+    "SELECT table_name FROM information_schema.columns WHERE column_name = 'cluster_id' AND table_schema = 'public'"
+)
 _DONE = (
     "SELECT count(*), count(*) FILTER (WHERE status = 'done') FROM bindings"
     " WHERE cluster_id = %s AND status <> 'pending'"
@@ -74,8 +80,9 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
         cluster_id = cluster_new(service, f"bench-{time.time_ns() // 1_000_000}")
         started = time.perf_counter_ns()
         load(service, cluster_id, objects)
-        rv, seq = settled(database, cluster_id)
+        settled(database, cluster_id)
         build_ns = time.perf_counter_ns() - started
+        rv, seq = settled(database, cluster_id, quiet_seconds=REST_SECONDS)
         token, port = service.token, service.port
         with (
             Viewers(port=port, token=token, cluster_id=cluster_id, number=viewers) as watching,
@@ -96,7 +103,7 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
                 "SELECT count(*) FROM traces_attempt WHERE cluster_id = %s AND seq > %s", [cluster_id, seq]
             ).fetchone()[0]  # type: ignore[index]
         )
-        service.client.call("DELETE", f"/api/clusters/{cluster_id}")
+        deleted(service, database, cluster_id)
     spent = {name: int((after - cpu_before.get(name, 0.0)) * 1e9) for name, after in cpu_after.items()}
     return Run(
         workload=workload.name,
@@ -115,6 +122,26 @@ def run(service: RunningService, job: Job, *, viewers: int = 1, chunk: int = CHU
         phases_ns=spent,
         peak_rss_bytes=service.peak_rss_bytes(),
         calibration_ns=calibration_ns,
+    )
+
+
+def deleted(service: RunningService, database: psycopg.Connection[Any], cluster_id: int) -> None:
+    """Delete a cluster, and wait until no row of it is left: that is work, which would run beside what comes next."""
+    service.client.call("DELETE", f"/api/clusters/{cluster_id}")
+    tables = tables_of_clusters(database)
+    wait(lambda: not rows_left(database, cluster_id, tables), "rows to go", seconds=DELETED_SECONDS)
+
+
+def tables_of_clusters(database: psycopg.Connection[Any]) -> list[str]:
+    """The tables with rows of clusters."""
+    return [table for (table,) in database.execute(_TABLES).fetchall()]
+
+
+def rows_left(database: psycopg.Connection[Any], cluster_id: int, tables: Sequence[str]) -> bool:
+    """Whether one of the tables has a row of the cluster."""
+    return any(
+        database.execute(f"SELECT 1 FROM {table} WHERE cluster_id = %s LIMIT 1", [cluster_id]).fetchone()
+        for table in tables
     )
 
 
@@ -169,7 +196,11 @@ def upload(
 
 
 def settled(
-    database: psycopg.Connection[Any], cluster_id: int, *, stalled_seconds: float = STALLED_SECONDS
+    database: psycopg.Connection[Any],
+    cluster_id: int,
+    *,
+    quiet_seconds: float = QUIET_SECONDS,
+    stalled_seconds: float = STALLED_SECONDS,
 ) -> tuple[int, int]:
     """Wait until the engine has seen everything, all bound pods run and nothing happens; return where the logs end."""
     last, since, begun = None, time.monotonic(), time.monotonic()
@@ -179,7 +210,7 @@ def settled(
         if state != last:
             last, since = state, time.monotonic()
         quiet = time.monotonic() - since
-        if seen == rv and not not_running and quiet > QUIET_SECONDS / 2:
+        if seen == rv and not not_running and quiet > quiet_seconds:
             return rv, seq
         if quiet > stalled_seconds:
             raise ServiceProblem(f"nothing has happened for {quiet:.0f} s: {state}, {time.monotonic() - begun:.0f} s")
