@@ -94,15 +94,20 @@ def read_rows(statement: str, values: Sequence[Any]) -> Any:
 
     Its values are sent beside it: where a type is not plain the query has to name it.
     """
-    with _cursor() as cursor:
+    with _cursor(values) as cursor:
         cursor.execute(statement, values)
         return cursor.fetchall()
 
 
 def execute(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
     """Run a statement whose values are sent beside it, long arrays (`%b`) in binary."""
-    with _cursor() as cursor:
+    with _cursor(values) as cursor:
         cursor.execute(statement, values)
+
+
+def _are_many(values: Sequence[Any] | Mapping[str, Any]) -> bool:
+    each = values.values() if isinstance(values, Mapping) else values
+    return any(isinstance(value, list) and len(value) > FEW_TOGETHER for value in each)
 
 
 def json_text(value: Any) -> str:
@@ -111,10 +116,14 @@ def json_text(value: Any) -> str:
 
 
 @contextmanager
-def _cursor() -> Iterator[CursorWrapper]:
-    """A cursor as Django makes it, but for values sent beside the statement and results in binary."""
+def _cursor(values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[CursorWrapper]:
+    """A cursor as Django makes it, but for values sent beside the statement and results in binary.
+
+    With long arrays no statement is prepared: PostgreSQL would keep the plan that it made for tables of another size,
+    as when they were empty, and compare each value of the array with each row.
+    """
     connection.close_if_health_check_failed()
-    with preparing(PREPARED_AFTER) as raw:
+    with preparing(None if _are_many(values) else PREPARED_AFTER) as raw:
         cursor: Any = psycopg.Cursor(raw)
         cursor.format = psycopg.pq.Format.BINARY
         with (

@@ -61,10 +61,11 @@ def _rows(statement: str, values: Sequence[Any] | Mapping[str, Any] | None) -> l
 
 
 @contextmanager
-def preparing(after: int) -> Iterator[psycopg.Connection[Any]]:
+def preparing(after: int | None) -> Iterator[psycopg.Connection[Any]]:
     """This thread's connection, on which a statement is prepared within the block that was sent so many times before.
 
-    Only there: psycopg keeps the texts that it counts, and Django's own statements have their values in them.
+    None: it is not prepared. Only there: psycopg keeps the texts that it counts, and Django's own statements have their
+    values in them.
     """
     connection.ensure_connection()
     raw: psycopg.Connection[Any] = connection.connection

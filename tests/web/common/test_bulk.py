@@ -119,3 +119,25 @@ def test_what_is_asked_again_is_prepared_and_no_text_of_djangos_is_kept() -> Non
     prepared = connection.connection._prepared
     assert any(b"$1::int" in text for text, _ in prepared._names)
     assert not any(b"xxx" in text for text, _ in prepared._counts)
+
+
+@pytest.mark.parametrize("many", [bulk.FEW_TOGETHER + 1, 1_000])
+def test_statement_with_long_arrays_is_planned_for_the_tables_as_they_are(many: int) -> None:
+    """A plan that was made while the table was empty would compare each value with each row."""
+    statement = "SELECT id FROM tried WHERE id IN (SELECT * FROM unnest(%b::bigint[]))"
+    named = "DELETE FROM tried WHERE id IN (SELECT * FROM unnest(%(ids)b::bigint[]))"
+    with transaction.atomic():
+        for _ in range(3 * bulk.PREPARED_AFTER):
+            bulk.read_rows(statement, [list(range(many))])
+            bulk.execute(named, {"ids": list(range(many))})
+        assert prepared("unnest") == 0
+        for _ in range(3 * bulk.PREPARED_AFTER):
+            bulk.read_rows(statement, [list(range(bulk.FEW_TOGETHER))])
+        assert prepared("unnest") == 1
+
+
+def prepared(word: str) -> int:
+    """How many statements with this word are prepared on the connection."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE %s", [f"%{word}%"])
+        return int(cursor.fetchone()[0])
