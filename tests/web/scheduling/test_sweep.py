@@ -76,7 +76,9 @@ def test_sweeper_goes_on_after_an_error(error: Exception, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("mode", ["frozen", "simulate"])
-def test_rest_finds_nothing(cluster: Cluster, sent: list[tuple[str, float | None]], mode: str) -> None:
+def test_rest_finds_nothing(
+    cluster: Cluster, sent: list[tuple[str, float | None]], valkey_client: redis.Redis, mode: str
+) -> None:
     Cluster.objects.update(lifecycle_mode=mode, controllers_rv=F("rv"))
     assert sweep.sweep() == []
     assert sent == []
